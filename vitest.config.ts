@@ -17,9 +17,15 @@ export const inWorkerd = () =>
         ALL_FAULTS: process.env.ALL_FAULTS ?? '',
         REPLICA_LAG: process.env.REPLICA_LAG ?? '',
       },
-      d1Databases: { REPLICA: 'replica' },
+      d1Databases: { REPLICA: 'replica', ...shards() },
     },
   }))
+
+/** `SHARDS=2` runs the suites with two databases for traces, DB_1 and DB_2. */
+const shards = () =>
+  Object.fromEntries(
+    Array.from({ length: Number(process.env.SHARDS ?? 0) }, (_, i) => [`DB_${i + 1}`, `shard-${i + 1}`]),
+  )
 
 /** Tests of functions that don't need the platform. Every other test file gets its own storage. */
 const FUNCTIONS = [

@@ -134,7 +134,7 @@ const ownPaths: ReadonlySet<string> = new Set(
 )
 
 const EXPOSED_HEADERS =
-  'x-request-id, x-next-cursor, content-disposition, retry-after, ratelimit, ratelimit-policy, allow, etag, location, www-authenticate, x-d1-bookmark'
+  'x-request-id, x-next-cursor, content-disposition, retry-after, ratelimit, ratelimit-policy, allow, etag, location, www-authenticate, x-d1-bookmark, x-missing-shards'
 const ALLOWED_HEADERS =
   'authorization, content-encoding, content-type, if-match, if-none-match, prefer, x-api-key, x-d1-bookmark, x-org-slug, x-project-slug'
 

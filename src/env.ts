@@ -3,7 +3,10 @@ import type { RateLimiter } from './rate-limit/limiter.ts'
 import type { StoreBindings } from './store/core/store.ts'
 
 /** A queue message: only a hint that names its subject. D1 records the work itself. */
-export type Job =
+export type Job = {
+  /** The number of the database that has the work. Without it, it's 0, which is DB. */
+  shard?: number
+} & (
   | { kind: 'purge_trace'; organizationKey: number; traceKey: number }
   | { kind: 'attribute_trace'; organizationKey: number; traceKey: number }
   | { kind: 'purge_project'; organizationKey: number; projectKey: number }
@@ -11,6 +14,10 @@ export type Job =
   | { kind: 'forget_user'; organizationKey: number; userId: string }
   | { kind: 'model_job'; organizationKey: number; jobKind: ModelJobKind; subject: string }
   | { kind: 'send_events'; organizationKey: number; projectKey: number | null }
+)
+
+/** The field that tells a job its database. */
+export const inShard = (shard: number): { shard?: number } => (shard === 0 ? {} : { shard })
 
 /** Every binding and variable of the Worker, as wrangler.toml declares them. */
 export interface Env extends StoreBindings {

@@ -63,6 +63,11 @@ export interface Contract {
    * `mayUseMemory`.
    */
   readonly reads?: 'primary' | 'memory'
+  /**
+   * What the path's id belongs to: `traceId`, `spanId`, or `feedbackId`. The handler's store is in that trace's database
+   * instead of the control database.
+   */
+  readonly at?: 'trace' | 'span' | 'feedback'
   /** Messages of the errors that this endpoint adds, by status. */
   readonly errors?: Readonly<Partial<Record<ErrorStatus, string>>>
   readonly responses: Readonly<Record<number, v.GenericSchema<unknown, unknown>>>

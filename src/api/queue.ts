@@ -1,5 +1,5 @@
 import { newId } from '../domain/ids.ts'
-import type { Env, Job, Runtime } from '../env.ts'
+import { type Env, inShard, type Job, type Runtime } from '../env.ts'
 import { logFault } from '../http/errors.ts'
 import { MAX_QUEUE_BATCH } from '../limits.ts'
 import type { Store } from '../store/core/store.ts'
@@ -42,15 +42,15 @@ export async function sendEventHints(store: Store, env: Env): Promise<void> {
   if (jobs.length > 0) await enqueue(jobs, { env, requestId: newId(), waitUntil: () => {} })
 }
 
-/** Empties the outbox into the jobs that send its events. */
-function takeEventJobs({ organization, outbox }: Store): Job[] {
-  const jobs = Array.from(
-    outbox,
-    projectKey => ({ kind: 'send_events', organizationKey: organization.key, projectKey }) as const,
-  )
-  outbox.clear()
-  return jobs
-}
+/** Empties the outboxes into the jobs that send their events. */
+const takeEventJobs = ({ organization, opened }: Store): Job[] =>
+  [...opened.values()].flatMap(({ shard, outbox }) => {
+    const projectKeys = [...outbox]
+    outbox.clear()
+    return projectKeys.map(
+      (projectKey): Job => ({ kind: 'send_events', organizationKey: organization.key, projectKey, ...inShard(shard) }),
+    )
+  })
 
 /** Uses as few calls as possible, because an invocation may make only so many. */
 async function sendAll(queue: Queue<Job>, jobs: readonly Job[]): Promise<void> {

@@ -3,12 +3,14 @@ import type { Env, Job, Runtime } from '../env.ts'
 import { withHeaders } from '../http/response.ts'
 import { parse } from '../http/validation.ts'
 import { takeToken } from '../rate-limit/token.ts'
-import { openUnscopedStore } from '../store/core/store.ts'
+import { Copying } from '../store/core/copying.ts'
+import { openUnscopedStore, type Store } from '../store/core/store.ts'
 import { admit, openFor } from './admit.ts'
 import type { Context } from './context.ts'
 import type { Contract } from './contract.ts'
 import { Databases } from './databases.ts'
 import { parseParams, parseQuery, queryOf } from './parameters.ts'
+import { placedStore } from './place.ts'
 import type { Protocol } from './protocol.ts'
 import { enqueue, enqueueEvents } from './queue.ts'
 
@@ -32,8 +34,10 @@ export async function serve<C extends Contract, Answer>(
   const deadline = protocol.deadline()
   let databases: Databases | undefined
   try {
+    const copying = new Copying(env)
     const authenticate = admitted ? async () => admitted : protocol.authenticate
-    const access = await admit(contract, authenticate, { ...runtime, request, deadline, now })
+    const lookup = { ...runtime, env: copying.bindings(), request, deadline, now }
+    const access = await admit(contract, authenticate, lookup)
     if ('caller' in access && !admitted)
       Object.assign(headers, await takeToken(env.RATE_LIMITER, access.caller, requestId))
     const sent = contract.body && (await protocol.readBody(request, contract))
@@ -53,11 +57,13 @@ export async function serve<C extends Contract, Answer>(
     }
     // The bindings of a request that's part of another one are already replaced.
     databases = env.READ_REPLICATION === 'on' && !admitted ? new Databases(env, contract, request) : undefined
-    const run = async (bindings: Env): Promise<Answer> => {
+    const run = async (given: Env): Promise<Answer> => {
+      const bindings = copying.bindings(given)
       const opened = openFor(access, bindings, deadline)
       const context = {
         ...parsed,
         ...opened,
+        ...('store' in opened && { store: await placedStore(contract, opened.store, parsed.params) }),
         get unscoped() {
           return openUnscopedStore(bindings, deadline)
         },
@@ -65,7 +71,11 @@ export async function serve<C extends Contract, Answer>(
       }
       // Each field was parsed by the schema that its type comes from; TypeScript can't follow that for a generic C.
       const answer = await handler(context as Context<C>)
-      if ('store' in opened) enqueueEvents(opened.store, runtime)
+      if ('caller' in access) await copying.finish(access.caller.organization.key)
+      if ('store' in opened) {
+        enqueueEvents(opened.store, runtime)
+        Object.assign(headers, missingHeader(opened.store))
+      }
       return answer
     }
     const answer = await (databases ? databases.run(run, { mayLag: !mayUseMemory }) : run(env))
@@ -77,3 +87,7 @@ export async function serve<C extends Contract, Answer>(
     return withHeaders(protocol.failure(error, request, requestId), { ...headers, ...databases?.headers() })
   }
 }
+
+/** Tells which databases an answer lacks, because they didn't respond. */
+const missingHeader = ({ missing }: Store): Record<string, string> =>
+  missing.size === 0 ? {} : { 'x-missing-shards': [...missing].toSorted((one, other) => one - other).join(', ') }

@@ -6,7 +6,7 @@ import { notAuthenticated, notFound } from '../http/errors.ts'
 import { DEFAULT_RATE_LIMIT_PER_MINUTE } from '../limits.ts'
 import { lookUpSecret } from '../rate-limit/address.ts'
 import { type Credential, findCredential } from '../store/accounts/api-keys.ts'
-import type { Project } from '../store/accounts/projects.ts'
+import type { PlacedProject } from '../store/accounts/projects.ts'
 import type { Organization } from '../store/core/store.ts'
 import { accessTokenOf, authenticateAccess } from './access.ts'
 import { hashKey, isKey } from './keys.ts'
@@ -19,7 +19,7 @@ import { sessionOf, sessionSecretOf } from './session.ts'
 interface Rights {
   organization: Organization
   /** The one project that the caller may use. Null for all projects in the organization. */
-  project: Project | null
+  project: PlacedProject | null
   scopes: readonly Scope[]
   /** Who the caller acts as. Only a person's decisions are ground truth. */
   actsAs: Actor

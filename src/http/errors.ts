@@ -217,7 +217,11 @@ function rootCause(error: unknown): unknown {
 }
 
 /** Logs a fault as a JSON line. `about` has the ids of its subject; it must not have payloads or secrets. */
-export function logFault(event: string, about: Readonly<Record<string, string | number | null>>, error: unknown): void {
+export function logFault(
+  event: string,
+  about: Readonly<Record<string, string | number | null | undefined>>,
+  error: unknown,
+): void {
   const cause = rootCause(error)
   const fault = cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)
   console.error(JSON.stringify({ event, ...about, fault }))

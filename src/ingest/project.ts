@@ -1,6 +1,6 @@
 import type { Caller } from '../auth/authenticate.ts'
 import { badRequest, notFound, otherProject } from '../http/errors.ts'
-import { findProject, type Project } from '../store/accounts/projects.ts'
+import { findProject, type PlacedProject } from '../store/accounts/projects.ts'
 import type { Store } from '../store/core/store.ts'
 
 /** The header that selects the project, for a key that can access all projects. */
@@ -15,7 +15,7 @@ export async function ingestProject({
   caller: Caller
   store: Store
   headers: Headers
-}): Promise<Project> {
+}): Promise<PlacedProject> {
   const slug = headers.get(PROJECT_HEADER)
   if (caller.project) {
     if (slug !== null && slug !== caller.project.slug) throw otherProject()

@@ -32,3 +32,6 @@ export const JOB_DEADLINE_MS = 5 * 60_000
 export const JOB_ATTEMPT_MS = 30_000
 /** How often a change to an item is tried if others keep changing it. */
 export const MAX_CHANGE_ATTEMPTS = 5
+/** How many changed rows one copy to a shard transfers, and how many of them may be texts, which are large. */
+export const COPIED_CHANGES = 500
+export const COPIED_TEXT_VERSIONS = 10

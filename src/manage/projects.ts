@@ -3,6 +3,7 @@ import { endpoint } from '../api/endpoint.ts'
 import { PROJECT_ID } from '../api/story.ts'
 import { requireProject, requireWholeOrganization } from '../auth/require-project.ts'
 import { newId } from '../domain/ids.ts'
+import { firstEpochs } from '../domain/shards.ts'
 import { Slug, Uuid, wholeNumber } from '../http/atoms.ts'
 import { firstOf, NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
 import { badRequest, conflict, notFound } from '../http/errors.ts'
@@ -15,6 +16,7 @@ import {
   deleteProject as removeProject,
   updateProject as saveProject,
 } from '../store/accounts/projects.ts'
+import { boundShards } from '../store/core/store.ts'
 import { project } from './examples.ts'
 import { Name, Project, toProject } from './wire.ts'
 
@@ -63,9 +65,15 @@ export const createProject = endpoint({
     body: { slug: 'support', name: 'Customer support' },
     answers: { 201: project },
   },
-}).handle(async ({ body: { slug, name }, caller, store, act, now }) => {
+}).handle(async ({ body: { slug, name }, caller, store, act, now, runtime }) => {
   requireWholeOrganization(caller)
-  const project = await addProject(store, act, { id: newId(), slug, name, createdAt: now })
+  const project = await addProject(store, act, {
+    id: newId(),
+    slug,
+    name,
+    createdAt: now,
+    epochs: firstEpochs(boundShards(runtime.env)),
+  })
   if (!project) throw conflict(TAKEN, 'slug')
   return { status: 201, body: toProject(project) }
 })

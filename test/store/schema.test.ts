@@ -242,7 +242,7 @@ describe('the SQL statements in requests and jobs', () => {
       // json_each scans only the request's values. Each subquery has its own plan, and the named ones here contain the
       // rows of one page or one trace, a span's ancestors, or the newest votes.
       const scans = plan.filter(detail =>
-        /^SCAN (?!(item|field|listed)( EXISTS)? VIRTUAL|CONSTANT|scanned|above|sharing|assigned|used|by_model|seen|asked|voted|labeled|(listed|chosen|observed)( LEFT-JOIN)?$|\(subquery-\d+\))/.test(
+        /^SCAN (?!(item|field|listed)( EXISTS)? VIRTUAL|CONSTANT|scanned|above|sharing|assigned|used|by_model|seen|asked|voted|labeled|placed|(listed|chosen|observed)( LEFT-JOIN)?$|\(subquery-\d+\))/.test(
           detail,
         ),
       )

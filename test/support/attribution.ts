@@ -27,7 +27,11 @@ export function withMessages(bindings: Env = env) {
 /** Opens a tenant's store as a job does. */
 export async function storeOf(org: Org, bindings: Env = env) {
   const row = await env.DB.prepare('select key from organizations where id = ?').bind(org.id).first<{ key: number }>()
-  return openStore(bindings, { key: row?.key ?? 0, id: org.id, slug: org.slug, sentEvents: null }, new Deadline(60_000))
+  return openStore(
+    bindings,
+    { key: row?.key ?? 0, id: org.id, slug: org.slug, sentEvents: null, epochs: null },
+    new Deadline(60_000),
+  )
 }
 
 /** Creates a tenant with a disputed trace, and functions that analyze it. */

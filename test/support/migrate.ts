@@ -1,7 +1,10 @@
 import { reset } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { vi } from 'vitest'
+import { boundShards, databaseOf } from '../../src/store/core/store.ts'
+import { migrate } from './migrations.ts'
 import { replicate, stopReplicating } from './replicas.ts'
+import { separateHomes } from './shards.ts'
 
 /*
  * The files share Workers, because starting one and loading its modules takes longer than most files. Files share
@@ -13,13 +16,15 @@ vi.useRealTimers()
 vi.restoreAllMocks()
 vi.unstubAllGlobals()
 
+const shards = boundShards(env).map(shard => databaseOf(env, shard))
+
 const isEmptied = async (database: D1Database) =>
-  (await database.prepare("select 1 from sqlite_master where name = 'traces'").first()) === null
-const isEmpty = async () => (await isEmptied(env.DB)) && (await isEmptied(env.REPLICA))
+  (await database.prepare("select 1 from sqlite_master where name in ('traces', 'projects')").first()) === null
+const isEmpty = async () => (await Promise.all([env.DB, env.REPLICA, ...shards].map(isEmptied))).every(Boolean)
 
 // A job that's still running from the last file may reopen the database during the deletion, which then leaves it
 // behind.
 for (let attempt = 0; attempt === 0 || (attempt < 10 && !(await isEmpty())); attempt++) await reset()
-// One batch takes a tenth of the time of one for each migration.
-await env.DB.batch(env.MIGRATIONS.flatMap(({ queries }) => queries.map(query => env.DB.prepare(query))))
+await Promise.all([env.DB, ...shards].map(migrate))
+if (shards.length > 0) await separateHomes()
 if (env.REPLICA_LAG !== '') await replicate(Number(env.REPLICA_LAG))

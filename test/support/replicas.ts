@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { BOOKMARK_HEADER } from '../../src/domain/bookmark.ts'
 import type { Statement } from './bindings.ts'
+import { migrate } from './migrations.ts'
 
 /*
  * A fake of D1's read replication, because local D1 has none. The test database gets one replica, a second database that
@@ -39,7 +40,7 @@ const original = {
  */
 export async function replicate(lag: number): Promise<void> {
   const { REPLICA: replica } = env
-  await replica.batch(env.MIGRATIONS.flatMap(({ queries }) => queries.map(query => replica.prepare(query))))
+  await migrate(replica)
   replication = { lag, log: [], applied: 0, received: 0, atPrimary: 0, atReplica: 0 }
   env.READ_REPLICATION = 'on'
   prototype.prepare = function (this: D1Database, sql: string) {

@@ -6,7 +6,7 @@ import type { Organization, Store, UnscopedStore } from '../core/store.ts'
 import { apiKeys, organizations, projects, users } from '../schema/accounts.ts'
 import { type Act, recordAct } from './audit.ts'
 import { organizationColumns } from './organizations.ts'
-import { type Project, projectColumns } from './projects.ts'
+import { type PlacedProject, projectColumns } from './projects.ts'
 import { handOverViews } from './saved-views.ts'
 
 /** The rights and limits of an API key. */
@@ -14,7 +14,7 @@ export interface Credential {
   keyId: string
   organization: Organization
   /** Null: every project in the organization. */
-  project: Project | null
+  project: PlacedProject | null
   /** The user that the key acts for, or null. */
   userId: string | null
   /** Whether that user settles disagreements between reviewers. */
@@ -56,7 +56,7 @@ export interface ApiKeyChanges {
 export interface ApiKeyDraft {
   id: string
   name: string
-  project: Project | null
+  project: PlacedProject | null
   userId: string | null
   scopes: readonly Scope[]
   actsAs: Actor
@@ -307,7 +307,7 @@ const projectKeyOf = (isKey: SQL | undefined): SQL => sql`(select ${apiKeys.proj
 /** A page of the organization's keys, oldest first. With `project`, only that project's keys. */
 export async function listApiKeys(
   store: Store,
-  project: Project | null,
+  project: PlacedProject | null,
   { limit, after }: { limit: number; after: number },
 ): Promise<(ApiKey & { key: number })[]> {
   const rows = await selectApiKeys(

@@ -1,5 +1,6 @@
 import { eq, sql } from 'drizzle-orm'
 import type { Actor, HashedKey } from '../../domain/api-key.ts'
+import { epochsOf } from '../core/epochs.ts'
 import { sentEventsOf } from '../core/outbox.ts'
 import { selectFor } from '../core/rows.ts'
 import type { Organization, UnscopedStore } from '../core/store.ts'
@@ -12,6 +13,7 @@ export const organizationColumns = {
   id: organizations.id,
   slug: organizations.slug,
   sentEvents: sentEventsOf(sql.raw('organizations.key')),
+  epochs: epochsOf(sql.raw('organizations.key')),
 }
 
 /** A new organization. The caller chooses `id`, so a retry doesn't create a second one. */

@@ -13,6 +13,12 @@ export interface Project {
   slug: string
 }
 
+/** A project with its epochs, which are up to 30 seconds old. */
+export interface PlacedProject extends Project {
+  /** Which databases its traces are in, as `formatEpochs` writes it. Null: all of them are in DB. */
+  epochs: string | null
+}
+
 /** The settings that a project's owners may change. */
 export interface ProjectSettings {
   name: string
@@ -25,18 +31,18 @@ export interface ProjectSettings {
 }
 
 /** A project with its settings. */
-export interface ProjectRecord extends Project, ProjectSettings {
+export interface ProjectRecord extends PlacedProject, ProjectSettings {
   createdAt: number
 }
 
-/** The columns that never change, so they can be cached. */
-export const projectColumns = { key: projects.key, id: projects.id, slug: projects.slug }
+/** The columns that can be cached. Epochs begin long enough after they're written. */
+export const projectColumns = { key: projects.key, id: projects.id, slug: projects.slug, epochs: projects.epochs }
 
 /** A project's identifier in a request. */
 type ProjectSelector = { slug: string } | { id: string }
 
-/** A project's id and slug never change, so an entry may be kept as long as a cached key. */
-const remembered = new IsolateCache<{ project: Project; checkedAt: number }>(ISOLATE_CACHE_ENTRIES)
+/** A project's id and slug never change, and its epochs only grow, so an entry may be kept as long as a cached key. */
+const remembered = new IsolateCache<{ project: PlacedProject; checkedAt: number }>(ISOLATE_CACHE_ENTRIES)
 
 const cacheKeyOf = ({ organization }: Store, selector: ProjectSelector): string =>
   JSON.stringify([organization.id, selector])
@@ -45,7 +51,7 @@ const cacheKeyOf = ({ organization }: Store, selector: ProjectSelector): string 
  * Finds the organization's project with this slug or id. If another isolate deletes it, this one may still return it
  * for 30 seconds.
  */
-export async function findProject(store: Store, selector: ProjectSelector): Promise<Project | undefined> {
+export async function findProject(store: Store, selector: ProjectSelector): Promise<PlacedProject | undefined> {
   const cacheKey = cacheKeyOf(store, selector)
   const now = Date.now()
   const known = remembered.get(cacheKey)
@@ -92,7 +98,7 @@ export const isExistingProject = ({ organization }: Store, { key }: Project): SQ
 export async function addProject(
   store: Store,
   act: Act,
-  draft: Pick<ProjectRecord, 'id' | 'slug' | 'name' | 'createdAt'>,
+  draft: Pick<ProjectRecord, 'id' | 'slug' | 'name' | 'createdAt' | 'epochs'>,
 ): Promise<ProjectRecord | undefined> {
   const { id } = draft
   const isNew = ofStore(store, eq(projects.id, id))

@@ -1,5 +1,5 @@
 import { type Bookmark, formatBookmark } from '../../domain/bookmark.ts'
-import type { StoreBindings } from './store.ts'
+import { boundShards, databaseOf, type StoreBindings } from './store.ts'
 
 /**
  * One request's access to databases that have replicas, through D1's sessions. Knows the bookmark of everything that the
@@ -35,7 +35,12 @@ export class ReplicatedDatabases<Bindings extends StoreBindings> {
 
   /** Each database has its own sessions and its own point in the bookmark. */
   #replaced(replace: (name: string, database: D1Database) => D1Database): Bindings {
-    return { ...this.#bindings, DB: replace('DB', this.#bindings.DB) }
+    const shards = [0, ...boundShards(this.#bindings)]
+    const replaced = shards.map(shard => {
+      const name = shard === 0 ? 'DB' : `DB_${shard}`
+      return [name, replace(name, databaseOf(this.#bindings, shard))]
+    })
+    return { ...this.#bindings, ...Object.fromEntries(replaced) }
   }
 
   #noting(name: string): (point: string | null) => void {

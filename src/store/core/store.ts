@@ -1,4 +1,5 @@
 import { eq } from 'drizzle-orm'
+import { begunEpochs, type Epoch, parseEpochs } from '../../domain/shards.ts'
 import { sweeps } from '../schema/sweeps.ts'
 import { type Database, openDatabase } from './database.ts'
 import type { Deadline } from './deadline.ts'
@@ -13,6 +14,11 @@ export interface Organization {
    * send none. Up to 30 seconds old in requests.
    */
   sentEvents: string | null
+  /**
+   * The different epochs of its projects, each on a line as `formatEpochs` writes them. Null if no project has any. Up to
+   * 30 seconds old in requests.
+   */
+  epochs: string | null
 }
 
 /** Who reads from a store. */
@@ -23,14 +29,32 @@ export interface Viewer {
   readonly isBlind: boolean
 }
 
-/** D1 and R2, bound to one organization. The first argument of every query on tenants' data. */
+/**
+ * D1 and R2, bound to one organization. The first argument of every query on tenants' data. `schema/homes.ts` says which
+ * tables are in which of the databases.
+ */
 export interface Store extends Viewer {
   readonly organization: Organization
+  /** The number of its database, as in `domain/shards.ts`. */
+  readonly shard: number
   readonly database: Database
+  /** The store of the control database: this one, if there's only one database. */
+  readonly control: Store
+  /** The stores of all databases that may have the organization's traces. Only this one, if there's only one database. */
+  readonly shards: readonly Store[]
+  /** The store of the database with this number. */
+  readonly in: (shard: number) => Store
   readonly payloads: R2Bucket
   readonly deadline: Deadline
-  /** The keys of projects in which this request or job may have written events. Null: for webhooks of every project. */
+  /**
+   * The keys of projects in which this request or job may have written events to this database. Null: for webhooks of
+   * every project.
+   */
   readonly outbox: Set<number | null>
+  /** The organization's stores that this request or job has used. */
+  readonly opened: ReadonlyMap<number, Store>
+  /** The databases that didn't respond to a request that can do without them. */
+  readonly missing: Set<number>
 }
 
 /**
@@ -41,29 +65,113 @@ export interface Store extends Viewer {
 export interface UnscopedStore {
   /** Prevents passing a `Store` instead, which has all the other fields. */
   readonly scope: 'deployment'
+  /** The number of its database, as in `domain/shards.ts`. */
+  readonly shard: number
   readonly database: Database
+  /** The stores of all the deployment's databases, the control database's first. */
+  readonly shards: readonly UnscopedStore[]
   readonly payloads: R2Bucket
   readonly deadline: Deadline
 }
 
 /** The bindings for data storage. */
 export interface StoreBindings {
+  /** The control database, which also holds the traces from before there were shards. */
   DB: D1Database
+  /** The other databases for traces, from DB_1 on. */
+  [shard: `DB_${number}`]: D1Database | undefined
   PAYLOADS: R2Bucket
+}
+
+/** The database of a shard. A project's epochs only name shards that have been bound. */
+export function databaseOf(bindings: StoreBindings, shard: number): D1Database {
+  const database = shard === 0 ? bindings.DB : bindings[`DB_${shard}`]
+  if (!database) throw new Error(`DB_${shard} isn't bound`)
+  return database
+}
+
+/** The shards besides DB. */
+export function boundShards(bindings: StoreBindings): number[] {
+  const shards = []
+  while (bindings[`DB_${shards.length + 1}`]) shards.push(shards.length + 1)
+  return shards
 }
 
 /** A job sees everything. */
 export const JOB: Viewer = { viewerId: null, isBlind: false }
 
-/** Opens one organization's store, for one request or one step of a job. */
+/** Opens one organization's store in the control database, for one request or one step of a job. */
 export function openStore(
-  { DB, PAYLOADS }: StoreBindings,
+  bindings: StoreBindings,
   organization: Organization,
   deadline: Deadline,
-  { viewerId, isBlind }: Viewer = JOB,
+  viewer: Viewer = JOB,
 ): Store {
-  const database = openDatabase(DB, deadline)
-  return { organization, database, payloads: PAYLOADS, deadline, viewerId, isBlind, outbox: new Set() }
+  return new Databases(bindings, organization, deadline, viewer).in(0)
+}
+
+/** Opens one organization's store in the database of a shard. */
+export const openShard = (
+  bindings: StoreBindings,
+  organization: Organization,
+  deadline: Deadline,
+  shard: number,
+): Store => new Databases(bindings, organization, deadline, JOB).in(shard)
+
+/** The different epochs of an organization's projects. */
+export const epochsIn = ({ epochs }: Organization): readonly (readonly Epoch[])[] =>
+  (epochs?.split('\n') ?? [null]).map(parseEpochs)
+
+/** One organization's databases. Opens each only once, when it's needed. */
+class Databases {
+  readonly #opened = new Map<number, Store>()
+  readonly #missing = new Set<number>()
+  readonly #bindings: StoreBindings
+  readonly #organization: Organization
+  readonly #deadline: Deadline
+  readonly #viewer: Viewer
+
+  constructor(bindings: StoreBindings, organization: Organization, deadline: Deadline, viewer: Viewer) {
+    this.#bindings = bindings
+    this.#organization = organization
+    this.#deadline = deadline
+    this.#viewer = viewer
+  }
+
+  in(shard: number): Store {
+    const opened = this.#opened.get(shard) ?? this.#open(shard)
+    this.#opened.set(shard, opened)
+    return opened
+  }
+
+  #open(shard: number): Store {
+    const databases = this
+    return {
+      organization: this.#organization,
+      shard,
+      database: openDatabase(databaseOf(this.#bindings, shard), this.#deadline),
+      payloads: this.#bindings.PAYLOADS,
+      deadline: this.#deadline,
+      viewerId: this.#viewer.viewerId,
+      isBlind: this.#viewer.isBlind,
+      outbox: new Set(),
+      opened: this.#opened,
+      missing: this.#missing,
+      in: each => this.in(each),
+      get control() {
+        return databases.in(0)
+      },
+      get shards() {
+        return databases.#shards().map(each => databases.in(each))
+      },
+    }
+  }
+
+  /** The shards of every epoch of every project, the newest first. */
+  #shards(): readonly number[] {
+    const begun = epochsIn(this.#organization).flatMap(each => begunEpochs(each, Date.now()))
+    return [...new Set(begun.toSorted((one, other) => other.from - one.from).flatMap(({ shards }) => shards))]
+  }
 }
 
 /** Opens a request's store again, with another deadline, for work that outlasts the first one. */
@@ -71,8 +179,19 @@ export const reopenStore = (bindings: StoreBindings, store: Store, deadline: Dea
   openStore(bindings, store.organization, deadline, store)
 
 /** Opens a store that isn't bound to an organization. */
-export function openUnscopedStore({ DB, PAYLOADS }: StoreBindings, deadline: Deadline): UnscopedStore {
-  return { scope: 'deployment', database: openDatabase(DB, deadline), payloads: PAYLOADS, deadline }
+export function openUnscopedStore(bindings: StoreBindings, deadline: Deadline, shard = 0): UnscopedStore {
+  const database = openDatabase(databaseOf(bindings, shard), deadline)
+  return {
+    scope: 'deployment',
+    shard,
+    database,
+    payloads: bindings.PAYLOADS,
+    deadline,
+    get shards() {
+      const bound = boundShards(bindings)
+      return [0, ...bound].map(each => openUnscopedStore(bindings, deadline, each))
+    },
+  }
 }
 
 /** Throws a 503 if D1 doesn't respond or lacks this release's tables. */

@@ -42,8 +42,11 @@ export const projects = sqliteTable(
     deletedAt: integer('deleted_at'),
     /** When cron continues the purge of a deleted project. Null if the purge is done or the project isn't deleted. */
     purgeDueAt: integer('purge_due_at'),
+    /** Which databases its traces are in, as `formatEpochs` writes it. Null: all of them are in DB. */
+    epochs: text('epochs'),
   },
   table => [
+    index('projects_with_epochs').on(table.organizationKey, table.epochs).where(isNotNull(table.epochs)),
     uniqueIndex('projects_by_slug').on(table.organizationKey, table.slug),
     index('projects_by_organization').on(table.organizationKey),
     index('projects_with_retention').on(table.key).where(isNotNull(table.retentionDays)),

@@ -12,6 +12,7 @@ import {
 import { FOLLOWED_PROMPTS, SCANNED_TEXTS, WATCHES_AT_ONCE } from '../../limits.ts'
 import { hasExistingProject } from '../accounts/projects.ts'
 import { named, readPlain } from '../core/database.ts'
+import { epochsOf } from '../core/epochs.ts'
 import { sentEventsOf } from '../core/outbox.ts'
 import { rowSet, selectFor } from '../core/rows.ts'
 import type { Organization, Store, UnscopedStore } from '../core/store.ts'
@@ -388,6 +389,7 @@ export async function listWatchedPrompts(
       organizationId: sql<string>`${organizations.id}`.as('organization_id'),
       slug: organizations.slug,
       sentEvents: sentEventsOf(organizations.key),
+      epochs: epochsOf(organizations.key).as('organization_epochs'),
       mayBeWatched: sql<number>`(${versionedTexts.kind} = 'prompt' and ${wasReplaced})`.as('may_be_watched'),
     })
     .from(versionedTexts)
@@ -400,9 +402,9 @@ export async function listWatchedPrompts(
   const isCut = prompts.length < watched.length
   const lastKey = (isCut ? prompts : rows).at(-1)?.key ?? null
   return {
-    prompts: prompts.map(({ id, organizationKey, organizationId, slug, sentEvents }) => ({
+    prompts: prompts.map(({ id, organizationKey, organizationId, slug, sentEvents, epochs }) => ({
       id,
-      organization: { key: organizationKey, id: organizationId, slug, sentEvents },
+      organization: { key: organizationKey, id: organizationId, slug, sentEvents, epochs },
     })),
     nextKey: isCut || rows.length === SCANNED_TEXTS ? lastKey : null,
   }

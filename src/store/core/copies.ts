@@ -1,0 +1,246 @@
+import { sql } from 'drizzle-orm'
+import { getTableConfig, type SQLiteColumn, type SQLiteTable } from 'drizzle-orm/sqlite-core'
+import { COPIED_CHANGES, COPIED_TEXT_VERSIONS, MAX_ARRAY_BYTES, MAX_CHANGE_ATTEMPTS } from '../../limits.ts'
+import { projects, stepNames, users } from '../schema/accounts.ts'
+import { projectErrorTypes } from '../schema/attribution.ts'
+import { copiedChanges, copies } from '../schema/copies.ts'
+import { datasetSettings } from '../schema/datasets.ts'
+import { problems } from '../schema/problems.ts'
+import { reviewPolicies, reviewPolicySteps } from '../schema/review-policies.ts'
+import { textActivations, textVersions, versionedTexts, watchLooks } from '../schema/texts.ts'
+import type { Database } from './database.ts'
+import type { UnscopedStore } from './store.ts'
+
+/*
+ * Copies the rows of `copied` tables from the control database to the others (docs/decisions/0014). Triggers in the
+ * control database log the key of each changed row. A copy transfers the rows as they are by then, so it may be repeated.
+ * Only a copy that continues where the database's last one ended takes effect, so a slow one can't bring old rows back.
+ */
+
+/** A copied table, with its columns as the database names them. */
+interface Copied {
+  name: string
+  columns: readonly string[]
+  key: readonly string[]
+  /** The organization of a row of this name. */
+  organizationOf: (row: string) => string
+}
+
+const ofOrganization = (row: string) => `${row}.organization_key`
+const ofProject = (row: string) => `(select organization_key from projects where key = ${row}.project_key)`
+/** Whoever deletes a text deletes the rows that belong to it first. */
+const ofText = (row: string) => `(select organization_key from versioned_texts where key = ${row}.text_key)`
+
+function copied(table: SQLiteTable, organizationOf: Copied['organizationOf']): Copied {
+  const { name, columns, primaryKeys } = getTableConfig(table)
+  const key: readonly SQLiteColumn[] = primaryKeys[0]?.columns ?? columns.filter(({ primary }) => primary)
+  return { name, columns: columns.map(column => column.name), key: key.map(column => column.name), organizationOf }
+}
+
+/** Every table whose home is `copied`. */
+const COPIED: readonly Copied[] = [
+  copied(projects, ofOrganization),
+  copied(users, ofOrganization),
+  copied(versionedTexts, ofOrganization),
+  copied(stepNames, ofProject),
+  copied(projectErrorTypes, ofProject),
+  copied(datasetSettings, ofProject),
+  copied(problems, ofProject),
+  copied(reviewPolicies, ofProject),
+  copied(reviewPolicySteps, ofProject),
+  copied(textVersions, ofText),
+  copied(textActivations, ofText),
+  copied(watchLooks, ofText),
+]
+
+const WRITES = new RegExp(
+  `\\b(?:insert into|update|delete from) "?(?:${COPIED.map(({ name }) => name).join('|')})\\b`,
+  'i',
+)
+
+/** Whether a statement may write a copied table. */
+export const writesCopied = (statement: string): boolean => WRITES.test(statement)
+
+const keyOf = ({ key }: Copied, row: string) => `json_array(${key.map(column => `${row}.${column}`).join(', ')})`
+
+const EVENTS = [
+  { event: 'insert', row: 'new' },
+  { event: 'update', row: 'new' },
+  { event: 'delete', row: 'old' },
+] as const
+
+/** Makes the control database log changes. Until then, and with one database, writes cost nothing extra. */
+export async function logChanges({ database }: UnscopedStore): Promise<void> {
+  const statements = COPIED.flatMap(table =>
+    EVENTS.map(({ event, row }) =>
+      database.$client.prepare(
+        `create trigger if not exists copy_${table.name}_${event} after ${event} on ${table.name} begin
+          insert into copied_changes (organization_key, table_name, row_key)
+          values (coalesce(${table.organizationOf(row)}, 0), '${table.name}', ${keyOf(table, row)}); end`,
+      ),
+    ),
+  )
+  await database.$client.batch(statements)
+}
+
+/** Logs all rows, for a database that was added. Returns the number of the last change. */
+export async function logAllRows({ database }: UnscopedStore): Promise<number> {
+  const statements = COPIED.map(table =>
+    database.$client.prepare(
+      `insert into copied_changes (organization_key, table_name, row_key)
+       select coalesce(${table.organizationOf(table.name)}, 0), '${table.name}', ${keyOf(table, table.name)} from ${table.name}`,
+    ),
+  )
+  const last = database.$client.prepare('select coalesce(max(sequence), 0) as sequence from copied_changes')
+  const results = await database.$client.batch<{ sequence: number }>([...statements, last])
+  return results.at(-1)?.results[0]?.sequence ?? 0
+}
+
+/**
+ * Copies an organization's logged changes to all shards, up to `pages` pages. Returns whether there are none left. The
+ * changes stay logged until every shard has them.
+ */
+export async function copyChanges(
+  control: Database,
+  shards: readonly Database[],
+  organizationKey: number,
+  pages = Number.POSITIVE_INFINITY,
+): Promise<boolean> {
+  const done = await Promise.all(shards.map(shard => copyTo(shard, control, organizationKey, pages)))
+  const sequence = Math.min(...done.map(each => each.sequence))
+  await control
+    .delete(copiedChanges)
+    .where(sql`${copiedChanges.organizationKey} = ${organizationKey} and ${copiedChanges.sequence} <= ${sequence}`)
+  return done.every(({ isDone }) => isDone)
+}
+
+interface Change {
+  sequence: number
+  table: string
+  row: string
+}
+
+async function copyTo(shard: Database, control: Database, organizationKey: number, pages: number) {
+  let sequence = await copiedSequence(shard, organizationKey)
+  for (let page = 0, losses = 0; page < pages && losses < MAX_CHANGE_ATTEMPTS; page++) {
+    const changes = await nextChanges(control, organizationKey, sequence)
+    const last = changes.at(-1)
+    if (!last) return { sequence, isDone: true }
+    const isCopied = await applyRows(shard, organizationKey, sequence, last.sequence, await readRows(control, changes))
+    if (!isCopied) losses++
+    sequence = isCopied ? last.sequence : await copiedSequence(shard, organizationKey)
+  }
+  return { sequence, isDone: false }
+}
+
+async function copiedSequence(shard: Database, organizationKey: number): Promise<number> {
+  const [row] = await shard
+    .select({ sequence: copies.sequence })
+    .from(copies)
+    .where(sql`${copies.organizationKey} = ${organizationKey}`)
+  return row?.sequence ?? 0
+}
+
+/** The next changes that fit one copy. */
+async function nextChanges(control: Database, organizationKey: number, after: number): Promise<Change[]> {
+  const found = await control
+    .select({ sequence: copiedChanges.sequence, table: copiedChanges.table, row: copiedChanges.row })
+    .from(copiedChanges)
+    .where(sql`${copiedChanges.organizationKey} = ${organizationKey} and ${copiedChanges.sequence} > ${after}`)
+    .orderBy(copiedChanges.sequence)
+    .limit(COPIED_CHANGES)
+  // Texts are large.
+  let versions = 0
+  const end = found.findIndex(({ table }) => table === 'text_versions' && ++versions > COPIED_TEXT_VERSIONS)
+  return end === -1 ? found : found.slice(0, end)
+}
+
+/** A table's changed rows: the keys of all of them, and the values of those that still exist. */
+interface TableRows {
+  table: Copied
+  keys: string
+  values: readonly string[]
+}
+
+async function readRows(control: Database, changes: readonly Change[]): Promise<TableRows[]> {
+  const changed = COPIED.flatMap(table => {
+    const keys = new Set(changes.flatMap(({ table: name, row }) => (name === table.name ? [row] : [])))
+    return keys.size === 0 ? [] : [{ table, keys: `[${[...keys].join(',')}]` }]
+  })
+  const results = await control.$client.batch<{ value: string }>(
+    changed.map(({ table, keys }) => {
+      const values = table.columns.map(column => `copied."${column}"`).join(', ')
+      const isRow = table.key.map((column, place) => `copied."${column}" = item.value ->> ${place}`).join(' and ')
+      return control.$client
+        .prepare(
+          `select json_array(${values}) as value from json_each(?) as item cross join "${table.name}" copied where ${isRow}`,
+        )
+        .bind(keys)
+    }),
+  )
+  return changed.map((each, index) => ({ ...each, values: (results[index]?.results ?? []).map(({ value }) => value) }))
+}
+
+/** Replaces the rows in a shard, if its last copy is still `after`. Returns whether it was. */
+async function applyRows(
+  shard: Database,
+  organizationKey: number,
+  after: number,
+  sequence: number,
+  rows: readonly TableRows[],
+): Promise<boolean> {
+  const { $client: client } = shard
+  const isNext = 'coalesce((select sequence from copies where organization_key = ?), 0) = ?'
+  const statements = rows.flatMap(({ table, keys, values }) => {
+    const key = table.key.map(column => `"${column}"`).join(', ')
+    const places = table.key.map((_, place) => `item.value ->> ${place}`).join(', ')
+    const columns = table.columns.map(column => `"${column}"`).join(', ')
+    const cells = table.columns.map((_, place) => `item.value ->> ${place}`).join(', ')
+    return [
+      client
+        .prepare(
+          `delete from "${table.name}" where (${key}) in (select ${places} from json_each(?) as item) and ${isNext}`,
+        )
+        .bind(keys, organizationKey, after),
+      ...parametersOf(values).map(parameter =>
+        client
+          .prepare(`insert or replace into "${table.name}" (${columns})
+            select ${cells} from json_each(?) as item where ${isNext}`)
+          .bind(parameter, organizationKey, after),
+      ),
+    ]
+  })
+  const moved = client
+    .prepare(`insert into copies (organization_key, sequence) select ?, ? where ${isNext}
+      on conflict (organization_key) do update set sequence = excluded.sequence`)
+    .bind(organizationKey, sequence, organizationKey, after)
+  const results = await client.batch([...statements, moved])
+  return (results.at(-1)?.meta.changes ?? 0) > 0
+}
+
+/** Joins rows to as few parameters as D1's limit allows. */
+function parametersOf(values: readonly string[]): string[] {
+  const parameters: string[][] = []
+  let bytes = Number.POSITIVE_INFINITY
+  for (const value of values) {
+    // A character is at most three bytes in UTF-8.
+    bytes += 3 * value.length
+    if (bytes > MAX_ARRAY_BYTES) {
+      parameters.push([])
+      bytes = 3 * value.length
+    }
+    parameters.at(-1)?.push(value)
+  }
+  return parameters.map(each => `[${each.join(',')}]`)
+}
+
+/** The organizations with changes that aren't in all shards, the longest waiting first. */
+export async function listUncopied({ database }: UnscopedStore, limit: number): Promise<number[]> {
+  const rows = await database
+    .select({ key: copiedChanges.organizationKey })
+    .from(copiedChanges)
+    .groupBy(copiedChanges.organizationKey)
+    .orderBy(sql`min(${copiedChanges.sequence})`)
+    .limit(limit)
+  return rows.map(({ key }) => key)
+}

@@ -1,0 +1,75 @@
+import { logFault } from '../../http/errors.ts'
+import { STORE_DEADLINE_MS } from '../../limits.ts'
+import { copyChanges, writesCopied } from './copies.ts'
+import { openDatabase } from './database.ts'
+import { Deadline } from './deadline.ts'
+import { boundShards, databaseOf, type StoreBindings } from './store.ts'
+
+/**
+ * Copies what one request or job changes in `copied` tables to the shards, before the request is answered. Does nothing
+ * on a deployment with one database.
+ */
+export class Copying<Bindings extends StoreBindings> {
+  readonly #bindings: Bindings
+  readonly #shards: readonly number[]
+  #isDue = false
+
+  constructor(bindings: Bindings) {
+    this.#bindings = bindings
+    this.#shards = boundShards(bindings)
+  }
+
+  /** The bindings, or the given ones, but with a control database whose writes are noticed. */
+  bindings(bindings = this.#bindings): Bindings {
+    if (this.#shards.length === 0) return bindings
+    const notice = () => {
+      this.#isDue = true
+    }
+    return { ...bindings, DB: new NoticingDatabase(bindings.DB, notice) }
+  }
+
+  /** Copies an organization's changes, if there may be any. If a database doesn't respond, cron copies them. */
+  async finish(organizationKey: number): Promise<void> {
+    if (!this.#isDue) return
+    this.#isDue = false
+    const deadline = new Deadline(STORE_DEADLINE_MS)
+    const shards = this.#shards.map(shard => openDatabase(databaseOf(this.#bindings, shard), deadline))
+    try {
+      await copyChanges(openDatabase(this.#bindings.DB, deadline), shards, organizationKey)
+    } catch (error) {
+      logFault('copy_failed', { organizationKey }, error)
+    }
+  }
+}
+
+/** A database that notices statements that may write `copied` tables. */
+class NoticingDatabase implements D1Database {
+  readonly #database: D1Database
+  readonly #notice: () => void
+
+  constructor(database: D1Database, notice: () => void) {
+    this.#database = database
+    this.#notice = notice
+  }
+
+  prepare(query: string): D1PreparedStatement {
+    if (writesCopied(query)) this.#notice()
+    return this.#database.prepare(query)
+  }
+
+  batch<T>(statements: D1PreparedStatement[]): Promise<D1Result<T>[]> {
+    return this.#database.batch<T>(statements)
+  }
+
+  exec(query: string): Promise<D1ExecResult> {
+    return this.#database.exec(query)
+  }
+
+  withSession(constraint?: D1SessionBookmark | D1SessionConstraint): D1DatabaseSession {
+    return this.#database.withSession(constraint)
+  }
+
+  dump(): Promise<ArrayBuffer> {
+    return this.#database.dump()
+  }
+}

@@ -1,0 +1,27 @@
+import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+
+/*
+ * How the `copied` tables get from the control database to the others. Both tables stay empty on a deployment with one
+ * database.
+ */
+
+/** The rows of `copied` tables that have changed, in order. In the control database, written by triggers. */
+export const copiedChanges = sqliteTable(
+  'copied_changes',
+  {
+    sequence: integer('sequence').primaryKey({ autoIncrement: true }),
+    organizationKey: integer('organization_key').notNull(),
+    /** The table's name in SQL. */
+    table: text('table_name').notNull(),
+    /** The row's primary key, as a JSON array of its columns' values. */
+    row: text('row_key').notNull(),
+  },
+  table => [index('copied_changes_by_organization').on(table.organizationKey, table.sequence)],
+)
+
+/** How far a database's copies have got: the last of an organization's changes that they contain. */
+export const copies = sqliteTable('copies', {
+  /** 0 is for the deployment: its row says that all rows from before the database was added have been logged. */
+  organizationKey: integer('organization_key').primaryKey(),
+  sequence: integer('sequence').notNull(),
+})
