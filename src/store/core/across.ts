@@ -33,3 +33,44 @@ export async function readSome<Found>(stores: readonly Store[], read: (store: St
 /** Whether an error is a database that didn't respond. drizzle wraps its driver's errors. */
 const isUnanswered = (error: unknown): boolean =>
   error instanceof Unanswered || (error instanceof Error && error.cause !== undefined && isUnanswered(error.cause))
+
+/** Some of a list's items, and the place where the next ones begin, as `http/cursor.ts` has it. */
+interface Page<Item, Place> {
+  items: Item[]
+  nextPlace: Place | null
+}
+
+/**
+ * Merges one page from each database into a page of the whole list. A database's next place is where it stopped looking,
+ * so items past the first of these places wait for the next page. The places are the same in every database, and a
+ * cursor stays valid if databases are added.
+ */
+export function mergePages<Item, Place extends readonly (string | number)[]>(
+  pages: readonly Page<Item, Place>[],
+  {
+    limit,
+    placeOf,
+    compare,
+  }: { limit: number; placeOf: (item: Item) => Place; compare: (one: Place, other: Place) => number },
+): Page<Item, Place> {
+  const [only] = pages
+  if (only && pages.length === 1) return only
+  const [end = null] = pages.flatMap(({ nextPlace }) => (nextPlace ? [nextPlace] : [])).toSorted(compare)
+  const found = pages
+    .flatMap(({ items }) => items)
+    .filter(item => end === null || compare(placeOf(item), end) <= 0)
+    .toSorted((one, other) => compare(placeOf(one), placeOf(other)))
+  const items = found.slice(0, limit)
+  const last = items.at(-1)
+  return { items, nextPlace: found.length > items.length && last ? placeOf(last) : end }
+}
+
+/** Compares places of a list that's sorted by all of its values in one direction. */
+export const placeOrder =
+  (direction: 'ascending' | 'descending') =>
+  (one: readonly (string | number)[], other: readonly (string | number)[]): number => {
+    const index = one.findIndex((value, place) => value !== other[place])
+    if (index === -1) return 0
+    const isFirst = (one[index] ?? '') < (other[index] ?? '')
+    return isFirst === (direction === 'ascending') ? -1 : 1
+  }
