@@ -1,6 +1,6 @@
 /**
  * `npm run deploy`: deploys the whole service to the Cloudflare account that wrangler is logged in to. Creates what is
- * missing, migrates the database, deploys the Worker, and gives it a WEBHOOK_KEY and an ADMIN_TOKEN. Every step checks
+ * missing, migrates the databases, deploys the Worker, and gives it a WEBHOOK_KEY and an ADMIN_TOKEN. Every step checks
  * what exists, so the next run completes one that failed or was interrupted. Migrations run before the code is deployed:
  * they remove nothing, so the running code works with the new schema, and new code never sees an old one.
  *
@@ -16,6 +16,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs, styleText } from 'node:util'
 import * as v from 'valibot'
+import { MAX_SHARDS, parseShards, SHARDS_RANGE, shardBindings, shardsToHave } from './shards.ts'
 
 const PROJECT = dirname(dirname(fileURLToPath(import.meta.url)))
 const LOCATIONS = ['weur', 'eeur', 'apac', 'oc', 'wnam', 'enam']
@@ -29,12 +30,13 @@ const USAGE = `npm run deploy [-- flags]
 
   --location <place>      create the database and the bucket near ${LOCATIONS.join(', ')}
   --jurisdiction <place>  create both within ${JURISDICTIONS.join(', ')}
+  --shards <n>            spread new traces over n databases, 1 to 16; you can add more later, but not remove any
   --new-admin-token       replace the secret ADMIN_TOKEN
   --workers-ai            find causes with a Workers AI model from now on; --no-workers-ai goes back to the rules
   --help
 
-Without a Workers AI flag, the first deploy in a terminal asks, and later deploys keep the choice. An existing
-database or bucket stays where it is and can't be moved. See docs/operations.md.`
+Without a Workers AI flag, the first deploy in a terminal asks, and later deploys keep the choice, as they keep the
+shards. An existing database or bucket stays where it is and can't be moved. See docs/operations.md.`
 
 /** What the first deploy prints before it asks. */
 const WORKERS_AI = `When a person disagrees with an output, rules in the Worker find the cause. A Workers AI model, Llama 3.3 70B, can find
@@ -62,8 +64,12 @@ const Secret = v.looseObject({ name: v.string() })
 /** The Worker's latest deployment, and one of its versions. */
 const Deployed = v.looseObject({ versions: v.tupleWithRest([v.looseObject({ version_id: v.string() })], v.unknown()) })
 const Version = v.looseObject({
-  resources: v.looseObject({ bindings: v.array(v.looseObject({ type: v.string() })) }),
+  resources: v.looseObject({
+    bindings: v.array(v.looseObject({ type: v.string(), name: v.optional(v.string()) })),
+  }),
 })
+/** The rows of a statement that `wrangler d1 execute` ran. */
+const Names = v.tuple([v.looseObject({ results: v.array(v.object({ name: v.string() })) })])
 /** What wrangler writes to WRANGLER_OUTPUT_FILE_PATH after a successful deployment. */
 const Deployment = v.looseObject({
   type: v.literal('deploy'),
@@ -79,8 +85,12 @@ const flags = readFlags()
 requireLongWebhookKey()
 process.chdir(PROJECT)
 const { config, configFile, bound, overlay } = await readConfig()
+step(`Looking for the database ${bound.database.database_name}`)
+const databases = listDatabases()
 const database = ensureDatabase()
+const deployed = readDeployedBindings()
 const bindsWorkersAi = await chooseWorkersAi()
+const shards = ensureShards()
 const withConfig = ['--config', writeConfig()]
 if (flags.location) ensureBucket(flags.location)
 migrate()
@@ -91,7 +101,7 @@ const isTokenNew = ensureAdminToken()
 await report()
 
 function readFlags() {
-  for (const name of ['jurisdiction', 'new-admin-token', 'workers-ai', 'no-workers-ai']) {
+  for (const name of ['jurisdiction', 'shards', 'new-admin-token', 'workers-ai', 'no-workers-ai']) {
     const isTaken = process.env[`npm_config_${name.replaceAll('-', '_')}`] !== undefined
     if (isTaken) fail(`npm consumed --${name} itself: write npm run deploy -- --${name} ...`)
   }
@@ -105,7 +115,9 @@ function readFlags() {
   if (location && jurisdiction) fail('Give --location or --jurisdiction, not both: a jurisdiction chooses the location')
   if (others['workers-ai'] && others['no-workers-ai']) fail('Give --workers-ai or --no-workers-ai, not both')
   const workersAi = others['workers-ai'] ? true : others['no-workers-ai'] ? false : undefined
-  return { location, jurisdiction, newAdminToken: others['new-admin-token'], workersAi }
+  const shards = others.shards === undefined ? undefined : parseShards(others.shards)
+  if (others.shards !== undefined && !shards) fail(`--shards must be ${SHARDS_RANGE}, not ${others.shards}`)
+  return { location, jurisdiction, shards, newAdminToken: others['new-admin-token'], workersAi }
 }
 
 /** Stops before anything changes. The Worker takes no shorter key either. */
@@ -119,11 +131,11 @@ function requireLongWebhookKey(): void {
 }
 
 function parseFlags() {
-  const place = { type: 'string' } as const
+  const text = { type: 'string' } as const
   const no = { type: 'boolean', default: false } as const
   try {
     const options = { 'new-admin-token': no, 'workers-ai': no, 'no-workers-ai': no, help: no }
-    return parseArgs({ options: { location: place, jurisdiction: place, ...options } }).values
+    return parseArgs({ options: { location: text, jurisdiction: text, shards: text, ...options } }).values
   } catch (error) {
     fail(`${error instanceof Error ? error.message : error}\n\n${USAGE}`)
   }
@@ -145,25 +157,122 @@ async function readConfig() {
   const database = config.d1_databases.find(({ binding }) => binding === 'DB')
   const bucket = config.r2_buckets.find(({ binding }) => binding === 'PAYLOADS')
   if (!database || !bucket) fail(`${configFile} must bind a D1 database as DB and an R2 bucket as PAYLOADS`)
+  const shard = config.d1_databases.find(({ binding }) => /^DB_\d+$/.test(binding))
+  if (shard) fail(`${configFile} binds ${shard.binding} itself. Remove it there: --shards creates and binds it.`)
   return { config, configFile, bound: { database, bucket }, overlay }
 }
 
 /** Finds the database, or creates it in the place that the flags give. */
-function ensureDatabase() {
+function ensureDatabase(): Database {
   const { database_name: name, database_id: id } = bound.database
-  step(`Looking for the database ${name}`)
-  const find = () =>
-    ask(['d1', 'list', '--json'], json(v.array(Database))).find(each => (id ? each.uuid === id : each.name === name))
-  const found = find()
+  const find = (all: Database[]) => all.find(each => (id ? each.uuid === id : each.name === name))
+  const found = find(databases)
   if (found) {
     checkPlace(found)
     return found
   }
   if (id) fail(`This account has no database ${id}, which ${configFile} names. Remove the id to create a new one.`)
+  const shards = shardCandidates(name).filter(each => each.found && contentsOf(each.name) === 'shard')
+  if (shards.length > 0) {
+    // The organizations of a new database get the numbers of the old ones, and so would see their traces.
+    const names = shards.map(each => each.name).join(', ')
+    fail(`The database ${name} doesn't exist, but its shards do. To start over, delete them first: ${names}`)
+  }
   const place = placeFlags()
   step(`Creating it ${place.join(' ') || 'near this machine, permanently, because no --location was given'}`)
+  createDatabase(name, place)
+  return find(listDatabases()) ?? stop('')
+}
+
+function listDatabases(): Database[] {
+  return ask(['d1', 'list', '--json'], json(v.array(Database)))
+}
+
+function createDatabase(name: string, place: readonly string[]): void {
   ask(['d1', 'create', name, ...place], says('Successfully created DB'))
-  return find() ?? stop('')
+}
+
+/** The bindings of the deployed Worker. Null if none has been deployed. */
+function readDeployedBindings() {
+  const name = process.env.WRANGLER_CI_OVERRIDE_NAME || config.name
+  step(`Looking for the Worker ${name}`)
+  const latest = ask(['deployments', 'status', '--name', name, '--json'], (stdout, stderr) => {
+    const isMissing = /\[code: 10007\]|has no deployments/.test(stdout + stderr)
+    return isMissing ? null : json(Deployed)(stdout)
+  })
+  if (!latest) return null
+  const [{ version_id }] = latest.versions
+  return ask(['versions', 'view', version_id, '--name', name, '--json'], json(Version)).resources.bindings
+}
+
+/**
+ * Finds the shards, and creates those that are missing. Without --shards, there are as many as before: as the Worker
+ * binds, or as there are databases with a shard's tables, because the Worker may have been rolled back or deleted.
+ * Changes nothing if one of them can't be a shard.
+ */
+function ensureShards() {
+  const isBound = new Set(deployed?.map(({ name }) => name))
+  const candidates = shardCandidates(database.name).map(each => {
+    const contents = isBound.has(each.binding) ? 'shard' : each.found && contentsOf(each.name)
+    return { ...each, contents }
+  })
+  const existing = candidates.findLastIndex(({ contents }) => contents === 'shard') + 1
+  const count = shardsToHave(flags.shards, existing)
+  if (count === undefined) {
+    fail(
+      `--shards must be at least ${existing}: this deployment has the database ${database.name}-${existing}, and traces ` +
+        "can't be moved out of it. Nothing was changed.",
+    )
+  }
+  const wanted = candidates.slice(0, count)
+  for (const { name, found, contents } of wanted) {
+    if (contents === 'other') {
+      fail(`The database ${name} has data of its own, so it can't be a shard. Nothing was changed.`)
+    }
+    if (found && database.jurisdiction) requireJurisdiction(found, database.jurisdiction)
+  }
+  const missing = wanted.filter(({ found }) => !found)
+  const place = missing.length > 0 ? shardPlace() : []
+  for (const { name } of missing) {
+    step(`Creating the database ${name} ${place.join(' ')}`.trimEnd())
+    createDatabase(name, place)
+  }
+  const created = missing.length > 0 ? listDatabases() : []
+  return wanted.map(({ binding, name, found }) => {
+    const { uuid } = found ?? created.find(each => each.name === name) ?? stop('')
+    return { binding, name, uuid }
+  })
+}
+
+/** All shards that a database can have, with the account's databases that have their names. */
+function shardCandidates(databaseName: string) {
+  return shardBindings(MAX_SHARDS).map((binding, index) => {
+    const name = `${databaseName}-${index + 1}`
+    return { binding, name, found: databases.find(each => each.name === name) }
+  })
+}
+
+/**
+ * Tells a shard from a database that has such a name by chance, even if that's another deployment's DB: a shard has the
+ * same tables, but no organizations.
+ */
+function contentsOf(name: string): 'none' | 'shard' | 'other' {
+  step(`Looking at the database ${name}`)
+  const namesIn = (sql: string) => {
+    const [{ results }] = ask(['d1', 'execute', name, '--remote', '--json', '--command', sql], json(Names))
+    return results.map(row => row.name)
+  }
+  const tables = namesIn("SELECT name FROM sqlite_schema WHERE type = 'table'")
+  if (tables.every(table => /^(_cf_|sqlite_)|^d1_migrations$/.test(table))) return 'none'
+  if (!tables.includes('organizations')) return 'other'
+  return namesIn('SELECT name FROM organizations LIMIT 1').length === 0 ? 'shard' : 'other'
+}
+
+/** Where to create shards: within the database's jurisdiction, or as close as possible to it or to --location. */
+function shardPlace(): string[] {
+  if (database.jurisdiction) return ['--jurisdiction', database.jurisdiction]
+  const location = flags.location ?? regionOf(database.name)
+  return location && LOCATIONS.includes(location) ? ['--location', location] : []
 }
 
 /**
@@ -173,17 +282,7 @@ function ensureDatabase() {
 async function chooseWorkersAi(): Promise<boolean> {
   if (config.ai && flags.workersAi === false) fail(`${configFile} binds Workers AI itself. Remove [ai] there.`)
   if (config.ai || flags.workersAi !== undefined) return flags.workersAi ?? true
-  const name = process.env.WRANGLER_CI_OVERRIDE_NAME || config.name
-  step(`Looking for the Worker ${name}`)
-  const deployed = ask(['deployments', 'status', '--name', name, '--json'], (stdout, stderr) => {
-    const isMissing = /\[code: 10007\]|has no deployments/.test(stdout + stderr)
-    return isMissing ? null : json(Deployed)(stdout)
-  })
-  if (deployed) {
-    const [{ version_id }] = deployed.versions
-    const { resources } = ask(['versions', 'view', version_id, '--name', name, '--json'], json(Version))
-    return resources.bindings.some(({ type }) => type === 'ai')
-  }
+  if (deployed) return deployed.some(({ type }) => type === 'ai')
   if (process.env.CI || !process.stdin.isTTY || !process.stdout.isTTY) return false
   console.log(`\n${WORKERS_AI}\n`)
   const terminal = createInterface({ input: process.stdin, output: process.stdout })
@@ -201,32 +300,46 @@ function placeFlags(): string[] {
  * Checks an existing database's place. A jurisdiction is a guarantee, so a mismatch stops the deploy; a location is
  * only a hint.
  */
-function checkPlace({ name, jurisdiction }: Database): void {
-  if (flags.jurisdiction && flags.jurisdiction !== jurisdiction) {
-    fail(
-      `The database ${name} exists outside the jurisdiction ${flags.jurisdiction} and cannot be moved there. ` +
-        'Nothing was changed. See "Moving" in docs/operations.md for your options.',
-    )
-  }
+function checkPlace(found: Database): void {
+  if (flags.jurisdiction) requireJurisdiction(found, flags.jurisdiction)
   if (!flags.location) return
-  // The command also requests statistics, which the token may not be allowed to read.
-  const info = ask(['d1', 'info', name, '--json'], stdout => json(DatabaseInfo)(stdout) ?? null)
-  if (info?.running_in_region.toLowerCase() === flags.location) return
-  const place = info ? `in ${info.running_in_region}` : 'created'
+  const region = regionOf(found.name)
+  if (region === flags.location) return
+  const place = region ? `in ${region.toUpperCase()}` : 'created'
   console.warn(`The database is already ${place}; --location can't move it.`)
 }
 
+function requireJurisdiction({ name, jurisdiction }: Database, required: string): void {
+  if (jurisdiction === required) return
+  fail(
+    `The database ${name} exists outside the jurisdiction ${required} and cannot be moved there. ` +
+      'Nothing was changed. See "Moving" in docs/operations.md for your options.',
+  )
+}
+
+/** The location of a database. Undefined if the token may not read the statistics that the command also requests. */
+function regionOf(name: string): string | undefined {
+  const info = ask(['d1', 'info', name, '--json'], stdout => json(DatabaseInfo)(stdout) ?? null)
+  return info?.running_in_region.toLowerCase()
+}
+
 /**
- * Writes the configuration to deploy: wrangler.toml with the flags' additions, the id of the database that was found,
+ * Writes the configuration to deploy: wrangler.toml with the flags' additions, the ids of the databases that were found,
  * and the bucket in the database's jurisdiction. Without these, wrangler would look for the Worker's last database,
  * even a deleted one, and would create and bind a second bucket with the same name. The file is next to wrangler.toml,
  * so that its paths hold; git ignores it.
  */
 function writeConfig(): string {
   const file = 'wrangler.deploy.json'
-  const d1_databases = config.d1_databases.map(each =>
-    each === bound.database ? { ...each, database_id: database.uuid } : each,
-  )
+  const d1_databases = [
+    ...config.d1_databases.map(each => (each === bound.database ? { ...each, database_id: database.uuid } : each)),
+    ...shards.map(({ binding, name, uuid }) => ({
+      ...bound.database,
+      binding,
+      database_name: name,
+      database_id: uuid,
+    })),
+  ]
   const r2_buckets = config.r2_buckets.map(each => (each === bound.bucket ? placedBucket() : each))
   const ai = bindsWorkersAi ? overlay : {}
   writeFileSync(file, JSON.stringify({ ...config, ...ai, d1_databases, r2_buckets }, null, 2))
@@ -250,10 +363,16 @@ function placedBucket() {
   return { jurisdiction: database.jurisdiction ?? undefined, ...bound.bucket }
 }
 
+/**
+ * Migrates every database. The last shard is the first to get tables, so that an interrupted deploy leaves either no
+ * shard or one from which the next deploy sees how many there should be.
+ */
 function migrate(): void {
-  step('Migrating the database')
-  run(['d1', 'migrations', 'apply', 'DB', '--remote', ...withConfig], { CI: 'true' })
-  ask(['d1', 'migrations', 'list', 'DB', '--remote', ...withConfig], says('No migrations to apply'))
+  for (const { binding, name } of [{ ...database, binding: 'DB' }, ...shards.toReversed()]) {
+    step(`Migrating the database ${name}`)
+    run(['d1', 'migrations', 'apply', binding, '--remote', ...withConfig], { CI: 'true' })
+    ask(['d1', 'migrations', 'list', binding, '--remote', ...withConfig], says('No migrations to apply'))
+  }
 }
 
 /** Deploys the Worker, with missing buckets and queues. Returns its name, which CI may set, and its URL. */

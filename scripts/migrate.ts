@@ -2,6 +2,9 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { convertV4MiniflareOptions, Miniflare, type V4WorkerOptions } from 'miniflare'
 import { unstable_getMiniflareWorkerOptions as optionsOfConfig, unstable_splitSqlQuery as statementsIn } from 'wrangler'
+import { localShards, shardBindings } from './shards.ts'
+
+type LocalDatabase = Awaited<ReturnType<Miniflare['getD1Database']>>
 
 interface Migration {
   /** The file's name. */
@@ -26,32 +29,38 @@ const APPLIED = `CREATE TABLE IF NOT EXISTS d1_migrations (
 )`
 
 /**
- * Applies the migrations that a local installation's database lacks, each in a transaction. `wrangler d1 migrations apply
+ * Applies the migrations that a local installation's databases lack, each in a transaction. `wrangler d1 migrations apply
  * --local` does the same, but starts workerd for each migration.
  */
-export async function migrateLocally(project: string, stateDirectory: string): Promise<void> {
+export async function migrateLocally(project: string, stateDirectory: string, shards = 0): Promise<void> {
   const { d1Databases = {} } = optionsOfConfig(resolve(project, 'wrangler.toml')).workerOptions as V4WorkerOptions
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
       cf: false,
       resourcePersistencePath: join(stateDirectory, 'v3'),
       modules: [{ type: 'ESModule', path: 'none.js', contents: 'export default {}' }],
-      d1Databases,
+      d1Databases: { ...d1Databases, ...localShards(shards) },
     }),
   )
   try {
-    const database = await miniflare.getD1Database('DB')
-    await database.prepare(APPLIED).run()
-    const { results } = await database.prepare('SELECT name FROM d1_migrations').all<{ name: string }>()
-    const applied = new Set(results.map(({ name }) => name))
-    for (const { name, statements } of await migrationsOf(project)) {
-      if (applied.has(name)) continue
-      const record = database.prepare('INSERT INTO d1_migrations (name) VALUES (?)').bind(name)
-      await database.batch([...statements.map(sql => database.prepare(sql)), record]).catch(error => {
-        throw new Error(`${name}: ${error.message}`, { cause: error })
-      })
+    const migrations = await migrationsOf(project)
+    for (const binding of ['DB', ...shardBindings(shards)]) {
+      await migrate(await miniflare.getD1Database(binding), migrations)
     }
   } finally {
     await miniflare.dispose()
+  }
+}
+
+async function migrate(database: LocalDatabase, migrations: readonly Migration[]): Promise<void> {
+  await database.prepare(APPLIED).run()
+  const { results } = await database.prepare('SELECT name FROM d1_migrations').all<{ name: string }>()
+  const applied = new Set(results.map(({ name }) => name))
+  for (const { name, statements } of migrations) {
+    if (applied.has(name)) continue
+    const record = database.prepare('INSERT INTO d1_migrations (name) VALUES (?)').bind(name)
+    await database.batch([...statements.map(sql => database.prepare(sql)), record]).catch(error => {
+      throw new Error(`${name}: ${error.message}`, { cause: error })
+    })
   }
 }

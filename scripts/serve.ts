@@ -5,6 +5,7 @@ import { promisify } from 'node:util'
 import { convertV4MiniflareOptions, Log, LogLevel, Miniflare, type V4WorkerOptions } from 'miniflare'
 import { transformWithOxc } from 'vite'
 import { unstable_getMiniflareWorkerOptions as optionsOfConfig } from 'wrangler'
+import { localShards } from './shards.ts'
 
 /** A module of the Worker, named by its path. */
 export interface WorkerModule {
@@ -39,6 +40,8 @@ export interface Setup {
   worker: readonly WorkerModule[]
   port: number
   stateDirectory: string
+  /** How many databases the Worker has besides DB. */
+  shards: number
   adminToken: string
   cronSecret: string
   /** Encrypts webhooks' secrets. */
@@ -59,6 +62,7 @@ export async function serve({
   worker,
   port,
   stateDirectory,
+  shards,
   adminToken,
   cronSecret,
   webhookKey,
@@ -93,6 +97,7 @@ export async function serve({
         {
           ...configured,
           name: 'countersign',
+          d1Databases: { ...configured.d1Databases, ...localShards(shards) },
           modules: worker.map(module => ({ type: 'ESModule', ...module })),
           bindings: {
             ...configured.bindings,

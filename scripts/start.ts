@@ -1,10 +1,11 @@
 /**
  * `npm start`: runs the whole service on this machine, with the code and configuration of a deploy. Builds, migrates
- * the local D1, serves, seeds a demo once, runs cron every minute, and stops everything on Ctrl-C.
+ * the local databases, serves, seeds a demo once, runs cron every minute, and stops everything on Ctrl-C.
  *
- * Environment: PORT (8787), STATE_DIR (.wrangler/state), ADMIN_TOKEN (generated and kept in .dev.vars if unset),
- * WEBHOOK_KEY (the same), ALLOW_LOCAL_WEBHOOKS=1 (webhooks may go to this machine), SEED=none (no demo), INSPECTOR_PORT
- * (for debuggers), CRON_SECRET (random if unset; lets its holder run cron), CI or no terminal (plain output).
+ * Environment: PORT (8787), STATE_DIR (.wrangler/state), SHARDS (as many as before, or one), ADMIN_TOKEN (generated and
+ * kept in .dev.vars if unset), WEBHOOK_KEY (the same), ALLOW_LOCAL_WEBHOOKS=1 (webhooks may go to this machine),
+ * SEED=none (no demo), INSPECTOR_PORT (for debuggers), CRON_SECRET (random if unset; lets its holder run cron), CI or no
+ * terminal (plain output).
  */
 import { ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -20,7 +21,8 @@ import { MIN_WEBHOOK_KEY_LENGTH } from '../src/limits/webhooks.ts'
 import { call } from './call.ts'
 import { type DemoAccess, seedDemo } from './seed.ts'
 import type { WorkerModule } from './serve.ts'
-import { takeStateDirectory } from './state.ts'
+import { parseShards, SHARDS_RANGE } from './shards.ts'
+import { keepShards, takeStateDirectory } from './state.ts'
 
 const PROJECT = dirname(dirname(fileURLToPath(import.meta.url)))
 const CRON_INTERVAL_MS = 60_000
@@ -28,13 +30,14 @@ const STOP_TIMEOUT_MS = 5_000
 
 const port = portFrom('PORT') ?? 8787
 const inspectorPort = portFrom('INSPECTOR_PORT')
+const askedShards = shardsFromEnvironment()
 const stateDirectory = resolve(process.env.STATE_DIR || resolve(PROJECT, '.wrangler/state'))
 let isStopping = false
 const isPlain = Boolean(process.env.CI) || !process.stdout.isTTY
 process.chdir(PROJECT)
 
 await requireFreePort(port)
-takeDirectory()
+const shards = takeDirectory()
 const adminToken = process.env.ADMIN_TOKEN || (await ownSecret('ADMIN_TOKEN'))
 const webhookKey = process.env.WEBHOOK_KEY || (await ownSecret('WEBHOOK_KEY'))
 if (webhookKey.length < MIN_WEBHOOK_KEY_LENGTH) {
@@ -62,6 +65,7 @@ const server = await serve({
   worker,
   port,
   stateDirectory,
+  shards,
   adminToken,
   cronSecret,
   webhookKey,
@@ -137,6 +141,12 @@ function portFrom(variable: 'PORT' | 'INSPECTOR_PORT'): number | undefined {
   fail(`${variable} must be a number from 1 to 65535, not ${text}`)
 }
 
+function shardsFromEnvironment(): number | undefined {
+  const text = process.env.SHARDS
+  if (!text) return undefined
+  return parseShards(text) ?? fail(`SHARDS must be ${SHARDS_RANGE}, not ${text}`)
+}
+
 function fail(message: string): never {
   console.error(message)
   process.exit(1)
@@ -163,16 +173,18 @@ async function ownSecret(name: 'ADMIN_TOKEN' | 'WEBHOOK_KEY'): Promise<string> {
   return secret
 }
 
-function takeDirectory(): void {
+/** Locks the state directory, and returns how many databases it has besides DB. */
+function takeDirectory(): number {
   try {
     takeStateDirectory(stateDirectory)
+    return keepShards(stateDirectory, askedShards)
   } catch (error) {
     fail(error instanceof Error ? error.message : String(error))
   }
 }
 
 function migrate(): Promise<void> {
-  return migrateLocally(PROJECT, stateDirectory).catch(error =>
+  return migrateLocally(PROJECT, stateDirectory, shards).catch(error =>
     fail(`The migration failed:\n${error instanceof Error ? error.message : error}`),
   )
 }

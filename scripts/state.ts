@@ -1,6 +1,7 @@
-import { globSync, mkdirSync, statSync } from 'node:fs'
+import { existsSync, globSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { shardsToHave } from './shards.ts'
 
 /**
  * The largest database that's checked in full at each start, at about a second per gigabyte. For a larger one, only the
@@ -29,6 +30,25 @@ export function takeStateDirectory(directory: string): void {
   const damaged = globSync(join(directory, 'v3/**/*.sqlite')).find(isDamaged)
   if (damaged)
     throw new Error(`The database ${damaged} is damaged. Put a copy of ${directory} in its place. ${elsewhere}`)
+}
+
+/**
+ * How many databases for traces a local installation has besides DB: as many as before, or as many as are asked for now.
+ * Remembers the number before any of them is created. Throws an error that names SHARDS if databases would be left out.
+ */
+export function keepShards(directory: string, asked: number | undefined): number {
+  const file = join(directory, 'shards')
+  const existing = existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0
+  const shards = shardsToHave(asked, existing)
+  if (shards === undefined)
+    throw new Error(
+      `SHARDS must be at least ${existing}: ${directory} has ${existing} shards, and traces can't be moved out of them`,
+    )
+  if (shards !== existing) {
+    writeFileSync(`${file}.new`, String(shards))
+    renameSync(`${file}.new`, file)
+  }
+  return shards
 }
 
 const SQLITE_BUSY = 5

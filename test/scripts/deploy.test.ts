@@ -56,16 +56,19 @@ interface Checkout {
    * result is used.
    */
   loadsWrangler?: boolean
+  /** The checkout's migrations. By default, all. */
+  applies?: readonly string[]
 }
 
 /** A checkout, with wrangler's command replaced by the stub, and an empty account to deploy to. */
-async function newCheckout({ edit = config => config, loadsWrangler = false }: Checkout = {}) {
+async function newCheckout({ edit = config => config, loadsWrangler = false, applies = migrations }: Checkout = {}) {
   const checkout = await mkdtemp(join(folder, 'checkout-'))
   const at = (...path: string[]) => join(checkout, ...path)
   const url = `${origin}/${basename(checkout)}`
   await Promise.all(['scripts', 'stub', 'node_modules/.bin'].map(each => mkdir(at(each), { recursive: true })))
-  await cp(join(PROJECT, 'scripts/deploy.ts'), at('scripts/deploy.ts'))
-  await cp(join(PROJECT, 'migrations'), at('migrations'), { recursive: true })
+  for (const script of ['deploy.ts', 'shards.ts']) await cp(join(PROJECT, 'scripts', script), at('scripts', script))
+  await mkdir(at('migrations'))
+  for (const migration of applies) await cp(join(PROJECT, 'migrations', migration), at('migrations', migration))
   await writeFile(at('package.json'), '{"type": "module", "scripts": {"build": "true"}}')
   await cp(join(PROJECT, 'wrangler.workers-ai.toml'), at('wrangler.workers-ai.toml'))
   await writeFile(at('wrangler.toml'), edit(await readFile(join(PROJECT, 'wrangler.toml'), 'utf8')))
@@ -136,7 +139,7 @@ async function newCheckout({ edit = config => config, loadsWrangler = false }: C
 /** An account without its random values and deployment counts, to compare two runs. */
 function essence({ databases, buckets, queues, workers }: Account) {
   return {
-    databases: databases.map(({ uuid, ...rest }) => rest),
+    databases: databases.map(({ uuid, ...rest }) => rest).sort((a, b) => (a.name < b.name ? -1 : 1)),
     buckets,
     queues,
     workers: workers.map(({ name, secrets, versions, consumes }) => {
@@ -147,13 +150,15 @@ function essence({ databases, buckets, queues, workers }: Account) {
         secrets: Object.keys(secrets).sort(),
         consumes,
         bound,
-        hasDatabase: database === databases[0]?.uuid,
+        hasDatabase: database === databases.find(({ name }) => name === 'countersign')?.uuid,
       }
     }),
   }
 }
 
 const migrations = (await readdir(join(PROJECT, 'migrations'))).filter(name => name.endsWith('.sql')).sort()
+/** Enough to interrupt a deploy between two of them. */
+const FEW = migrations.slice(0, 3)
 const FIRST = {
   databases: [{ name: 'countersign', jurisdiction: null, region: 'ENAM', migrations }],
   buckets: [{ name: 'countersign-payloads' }],
@@ -217,16 +222,18 @@ describe('npm run deploy', { concurrent: true }, () => {
     // The launcher passes on no other environment variables.
     ['wrangler', 1, []],
     ['the whole deploy', 2, ['--location', 'weur']],
+    ['wrangler, with --shards,', 3, ['--shards', '2']],
+    ['the whole deploy, with --shards,', 1, ['--shards', '2', '--jurisdiction', 'eu']],
   ] as const)(
     'reaches the same state if %s is killed at any moment',
     { timeout: 600_000 },
     async ([what, start, args], { expect }) => {
-      const cutting = what === 'wrangler' ? 'wrangler' : 'deploy'
-      const whole = await newCheckout()
+      const cutting = what.startsWith('wrangler') ? 'wrangler' : 'deploy'
+      const whole = await newCheckout({ applies: FEW })
       await whole.deploy(args)
       const end = essence(await whole.account())
       for (let moment = Math.min(start, STRIDE); moment <= (await whole.moments()); moment += STRIDE) {
-        const checkout = await newCheckout()
+        const checkout = await newCheckout({ applies: FEW })
         const cut = await checkout.deploy(args, {}, [moment, cutting])
         // It reports success only if there was nothing left to do.
         if (cut.code === 0) expect(essence(await checkout.account()), `cut at ${moment}`).toEqual(end)
@@ -241,7 +248,9 @@ describe('npm run deploy', { concurrent: true }, () => {
         expect(rest.code, rest.printed).toBe(0)
         expect(essence(account), `cut at ${moment}`).toEqual(end)
         // No code may run on a schema that it doesn't support.
-        for (const version of account.workers[0]?.versions ?? []) expect(version.migrations).toEqual(migrations)
+        for (const { migrations, shards = [] } of account.workers[0]?.versions ?? []) {
+          for (const each of [migrations, ...shards.map(shard => shard.migrations)]) expect(each).toEqual(FEW)
+        }
         expect([...cut.tokens, ...rest.tokens]).toContain(account.workers[0]?.secrets.ADMIN_TOKEN)
         if (rest.tokens.length > 0) expect(rest.tokens).toEqual([account.workers[0]?.secrets.ADMIN_TOKEN])
         expect(await checkout.calls()).not.toMatch(new RegExp([...cut.tokens, ...rest.tokens].join('|')))
@@ -288,14 +297,154 @@ describe('npm run deploy', { concurrent: true }, () => {
     expect(await checkout.account()).toEqual(before)
   })
 
+  it.for([3, 9, 15, 21])(
+    'has all shards or none if a deploy without --shards follows one that was killed at %i',
+    async (moment, { expect }) => {
+      const checkout = await newCheckout({ applies: FEW })
+      await checkout.deploy()
+      await checkout.deploy(['--shards', '3'], {}, [moment, 'deploy'])
+      const { code, printed } = await checkout.deploy()
+      expect(code, printed).toBe(0)
+      const { workers } = await checkout.account()
+      expect([undefined, 3]).toContain(workers[0]?.versions.at(-1)?.shards?.length)
+    },
+  )
+
+  it('adds shards with --shards, and keeps them from then on', async ({ expect }) => {
+    const checkout = await newCheckout({ applies: FEW })
+    const shards = [1, 2, 3, 4].map(number => ({
+      binding: `DB_${number}`,
+      name: `countersign-${number}`,
+      migrations: FEW,
+    }))
+    for (const [args, bound] of [
+      [['--shards', '1'], undefined],
+      [['--shards', '2', '--workers-ai'], shards.slice(0, 2)],
+      [[], shards.slice(0, 2)],
+      [['--shards', '4'], shards],
+    ] as const) {
+      const { code, printed } = await checkout.deploy(args)
+      expect(code, printed).toBe(0)
+      expect((await checkout.account()).workers[0]?.versions.at(-1)?.shards, String(args)).toEqual(bound)
+    }
+
+    const before = await checkout.account()
+    for (const fewer of ['1', '3']) {
+      const refused = await checkout.deploy(['--shards', fewer])
+      expect(refused.code).toBe(1)
+      expect(refused.printed).toContain('--shards must be at least 4: this deployment has the database countersign-4')
+      expect(await checkout.account()).toEqual(before)
+    }
+
+    // A deploy migrates them all, even if their order in the account isn't that of their numbers.
+    await checkout.setAccount({ ...before, databases: before.databases.toReversed() })
+    await writeFile(checkout.at('migrations/9999_more.sql'), 'select 1;')
+    await checkout.deploy()
+    const { databases, workers } = await checkout.account()
+    for (const database of databases) expect(database.migrations).toEqual([...FEW, '9999_more.sql'])
+    const deployed = workers[0]?.versions.at(-1)
+    expect(deployed?.database).toBe(databases.find(({ name }) => name === 'countersign')?.uuid)
+    expect(deployed?.shards).toEqual(shards.map(each => ({ ...each, migrations: [...FEW, '9999_more.sql'] })))
+  })
+
+  it.for([
+    ['was rolled back', (worker: Account['workers'][number]) => ({ ...worker, versions: worker.versions.slice(0, 1) })],
+    ['was deleted', () => undefined],
+  ] as const)('keeps the shards if the Worker %s, and replaces one that is gone', async ([, change], { expect }) => {
+    const checkout = await newCheckout({ applies: FEW })
+    await checkout.deploy()
+    await checkout.deploy(['--shards', '3'])
+    const { databases, workers, ...rest } = await checkout.account()
+    await checkout.setAccount({
+      ...rest,
+      databases: databases.filter(({ name }) => name !== 'countersign-2'),
+      workers: workers.flatMap(worker => change(worker) ?? []),
+    })
+    const { code, printed } = await checkout.deploy()
+    expect(code, printed).toBe(0)
+    const account = await checkout.account()
+    expect(account.workers[0]?.versions.at(-1)?.shards?.map(({ name }) => name)).toEqual(
+      [1, 2, 3].map(number => `countersign-${number}`),
+    )
+    expect(account.databases.filter(({ name }) => name !== 'countersign-2')).toEqual(
+      databases.filter(({ name }) => name !== 'countersign-2'),
+    )
+  })
+
+  it.for([
+    ['other tables', 'CREATE TABLE recipes (title TEXT)', []],
+    ['the organizations of a different deployment', "INSERT INTO organizations VALUES (1, 'Acme')", migrations],
+  ] as const)('leaves a database with %s alone', async ([, content, applied], { expect }) => {
+    const checkout = await newCheckout({ applies: FEW })
+    const other = { uuid: 'other', name: 'countersign-2', jurisdiction: null, region: 'ENAM', content }
+    const databases = [{ ...other, migrations: [...applied] }]
+    await checkout.setAccount({ ...(await checkout.account()), databases })
+    expect(await checkout.deploy()).toMatchObject({ code: 0 })
+    const before = await checkout.account()
+    expect(before.databases[0]).toEqual(databases[0])
+    expect(before.workers[0]?.versions.at(-1)?.shards).toBeUndefined()
+
+    const refused = await checkout.deploy(['--shards', '2'])
+    expect(refused.code).toBe(1)
+    expect(refused.printed).toContain("The database countersign-2 has data of its own, so it can't be a shard")
+    expect(await checkout.account()).toEqual(before)
+  })
+
+  it('creates shards near the database, and takes none from outside its jurisdiction', async ({ expect }) => {
+    const placeOf = async (first: readonly string[], second: readonly string[]) => {
+      const checkout = await newCheckout({ applies: FEW })
+      await checkout.deploy(first)
+      await checkout.deploy(['--shards', '2', ...second])
+      const { databases } = await checkout.account()
+      expect(databases).toHaveLength(3)
+      return databases.slice(1).map(({ region, jurisdiction }) => jurisdiction ?? region)
+    }
+    expect(await placeOf(['--location', 'apac'], [])).toEqual(['APAC', 'APAC'])
+    expect(await placeOf([], ['--location', 'weur'])).toEqual(['WEUR', 'WEUR'])
+    expect(await placeOf(['--jurisdiction', 'us'], [])).toEqual(['us', 'us'])
+
+    const checkout = await newCheckout({ applies: FEW })
+    await checkout.deploy(['--jurisdiction', 'eu'])
+    const account = await checkout.account()
+    const outside = { uuid: 'outside', name: 'countersign-1', jurisdiction: null, region: 'WEUR', migrations: [] }
+    await checkout.setAccount({ ...account, databases: [...account.databases, outside] })
+    const { code, printed } = await checkout.deploy(['--shards', '2'])
+    expect(code).toBe(1)
+    expect(printed).toContain('The database countersign-1 exists outside the jurisdiction eu')
+    expect((await checkout.account()).databases).toEqual([...account.databases, outside])
+  })
+
+  it('does not combine the shards of a deleted database with a new one', async ({ expect }) => {
+    const checkout = await newCheckout({ applies: FEW })
+    await checkout.deploy(['--shards', '2'])
+    const account = await checkout.account()
+    const databases = account.databases.filter(({ name }) => name !== 'countersign')
+    await checkout.setAccount({ ...account, databases })
+    const { code, printed } = await checkout.deploy()
+    expect(code).toBe(1)
+    expect(printed).toContain('To start over, delete them first: countersign-1, countersign-2')
+    expect((await checkout.account()).databases).toEqual(databases)
+  })
+
+  it('refuses a wrangler.toml that binds a shard itself', async ({ expect }) => {
+    const shard = '[[d1_databases]]\nbinding = "DB_1"\ndatabase_name = "mine"\n'
+    const checkout = await newCheckout({ edit: config => `${config}\n${shard}` })
+    const { code, printed } = await checkout.deploy()
+    expect(code).toBe(1)
+    expect(printed).toContain('wrangler.toml binds DB_1 itself. Remove it there')
+    expect(await checkout.moments()).toBe(0)
+  })
+
   it('writes a configuration that wrangler accepts and git ignores', async ({ expect }) => {
     const checkout = await newCheckout()
-    await checkout.deploy(['--jurisdiction', 'eu'])
+    await checkout.deploy(['--jurisdiction', 'eu', '--shards', '2'])
     for (const part of ['dist/ui', 'dist/worker']) await mkdir(checkout.at(part), { recursive: true })
     await writeFile(checkout.at('dist/worker/index.mjs'), 'export default { fetch: () => new Response() }')
     const args = ['deploy', '--dry-run', '--config', 'wrangler.deploy.json']
     const { stdout } = await promisify(execFile)(process.execPath, [WRANGLER, ...args], { cwd: checkout.at() })
     expect(stdout).toMatch(/env\.PAYLOADS \(countersign-payloads \(eu\)\) +R2 Bucket/)
+    for (const number of [1, 2])
+      expect(stdout).toMatch(new RegExp(`env\\.DB_${number} \\(countersign-${number}\\) +D1 Database`))
     expect(stdout).toContain('--dry-run: exiting now.')
     const ignored = await readFile(join(PROJECT, '.gitignore'), 'utf8')
     expect(ignored.split('\n')).toContain('wrangler.deploy.json')
@@ -430,6 +579,9 @@ describe('npm run deploy', { concurrent: true }, () => {
     [['--location', 'weur', '--jurisdiction', 'eu'], {}, 'Give --location or --jurisdiction, not both'],
     [['--workers-ai', '--no-workers-ai'], {}, 'Give --workers-ai or --no-workers-ai, not both'],
     [['--location'], {}, "'--location <value>' argument missing"],
+    ...['0', '17', '2.0', '-1', 'two', ''].map(
+      value => [[`--shards=${value}`], {}, `--shards must be a number from 1 to 16, not ${value}`] as const,
+    ),
     [['--region', 'weur'], {}, "Unknown option '--region'"],
     [['weur'], {}, "Unexpected argument 'weur'"],
     [
@@ -437,6 +589,7 @@ describe('npm run deploy', { concurrent: true }, () => {
       { npm_config_jurisdiction: 'eu' },
       'npm consumed --jurisdiction itself: write npm run deploy -- --jurisdiction',
     ],
+    [[], { npm_config_shards: '4' }, 'npm consumed --shards itself: write npm run deploy -- --shards'],
   ] as const)('rejects %j %j and changes nothing', async ([args, environment, message], { expect }) => {
     const checkout = await newCheckout()
     const { code, printed } = await checkout.deploy(args, environment)
@@ -449,8 +602,8 @@ describe('npm run deploy', { concurrent: true }, () => {
     const checkout = await newCheckout()
     const { code, printed } = await checkout.deploy(['--help'])
     expect(code).toBe(0)
-    for (const flag of ['--location', '--jurisdiction', '--new-admin-token', '--workers-ai', '--no-workers-ai'])
-      expect(printed).toContain(flag)
+    const flags = ['--location', '--jurisdiction', '--shards', '--new-admin-token', '--workers-ai', '--no-workers-ai']
+    for (const flag of flags) expect(printed).toContain(flag)
     expect(await checkout.moments()).toBe(0)
   })
 

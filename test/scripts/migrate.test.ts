@@ -4,9 +4,10 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, it } from 'vitest'
-import { migrateLocally } from '../../scripts/migrate.ts'
+import { migrateLocally, migrationsOf } from '../../scripts/migrate.ts'
+import { serve } from '../../scripts/serve.ts'
 import { directoryForData } from './in-memory.ts'
-import { PROJECT } from './server.ts'
+import { freePort, PROJECT } from './server.ts'
 
 const WRANGLER = join(PROJECT, 'node_modules/wrangler/bin/wrangler.js')
 
@@ -34,6 +35,41 @@ describe('migrating the local database', () => {
     const list = ['d1', 'migrations', 'list', 'DB', '--local', '--persist-to', folder]
     const { stdout } = await promisify(execFile)(process.execPath, [WRANGLER, ...list], { cwd: PROJECT })
     expect(stdout).toContain('No migrations to apply')
+  })
+
+  it('migrates shards as it migrates the database, and the Worker gets them', async ({ expect }) => {
+    // In place of the Worker: its databases, and how many migrations each of them has.
+    const contents = `export class RateLimiter {}
+      export default {
+        async fetch(request, env) {
+          const count = name => env[name].prepare('SELECT count(*) AS n FROM d1_migrations').first('n')
+          const names = Object.keys(env).filter(name => name.startsWith('DB')).sort()
+          return Response.json(Object.fromEntries(await Promise.all(names.map(async name => [name, await count(name)]))))
+        }
+      }`
+    const { length } = await migrationsOf(PROJECT)
+    for (const [shards, bound] of [
+      [0, { DB: length }],
+      [2, { DB: length, DB_1: length, DB_2: length }],
+    ] as const) {
+      await migrateLocally(PROJECT, folder, shards)
+      const server = await serve({
+        project: PROJECT,
+        worker: [{ path: 'index.mjs', contents }],
+        port: await freePort(),
+        stateDirectory: folder,
+        shards,
+        adminToken: '',
+        cronSecret: '',
+        webhookKey: '',
+        allowsLocalWebhooks: false,
+      })
+      try {
+        expect(await (await server.dispatchFetch('http://localhost/databases')).json()).toEqual(bound)
+      } finally {
+        await server.dispose()
+      }
+    }
   })
 
   it('applies each migration once and entirely, and names one that fails', async ({ expect }) => {

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { appendFile, cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { appendFile, cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { request } from 'node:http'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -143,6 +143,20 @@ describe('npm start', () => {
         /^\S+ can't be used as a data directory .+\n$/,
       )
     }
+  })
+
+  it('keeps the number of shards of its data, and reports one that is smaller or invalid', async ({ expect }) => {
+    for (const SHARDS of ['0', '17', 'two'])
+      expect(await server.start({ SEED: 'none', SHARDS })).toBe(`SHARDS must be a number from 1 to 16, not ${SHARDS}\n`)
+    const databases = () => readdir(join(server.stateDirectory, 'v3/d1/miniflare-D1DatabaseObject'))
+    expect(await server.start({ SEED: 'none', SHARDS: '2' })).toContain('Countersign is running')
+    const files = await databases()
+    await server.stop('SIGINT')
+    expect(await server.start({ SEED: 'none', SHARDS: '1' })).toBe(
+      `SHARDS must be at least 2: ${server.stateDirectory} has 2 shards, and traces can't be moved out of them\n`,
+    )
+    expect(await server.start({ SEED: 'none', SHARDS: '' })).toContain('Countersign is running')
+    expect(await databases()).toEqual(files)
   })
 
   it('reports that a port is taken or invalid', async ({ expect }) => {

@@ -8,6 +8,7 @@
 import { randomUUID } from 'node:crypto'
 import { appendFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
 
 /** The resources in the Cloudflare account. */
@@ -17,7 +18,15 @@ export interface Account {
   mayOverwrite: boolean
   /** The URL of the Worker. */
   url: string
-  databases: { uuid: string; name: string; jurisdiction: string | null; region: string; migrations: string[] }[]
+  databases: {
+    uuid: string
+    name: string
+    jurisdiction: string | null
+    region: string
+    migrations: string[]
+    /** SQL that creates what the database has besides a shard's tables. */
+    content?: string
+  }[]
   buckets: { name: string; jurisdiction: string | undefined; location: string | undefined }[]
   queues: string[]
   workers: Worker[]
@@ -27,7 +36,15 @@ interface Worker {
   name: string
   secrets: Record<string, string>
   /** One entry per deploy, with its bindings and the migrations of its database. */
-  versions: { database: string; bucket: string; jurisdiction: string | undefined; migrations: string[]; ai?: object }[]
+  versions: {
+    database: string
+    bucket: string
+    jurisdiction: string | undefined
+    migrations: string[]
+    /** The other databases: their bindings, names, and migrations. */
+    shards?: { binding: string; name: string; migrations: string[] }[]
+    ai?: object
+  }[]
   consumes: string[]
 }
 
@@ -62,6 +79,8 @@ async function perform(name: string): Promise<void> {
       return createDatabase()
     case 'd1 info':
       return describeDatabase()
+    case 'd1 execute':
+      return execute()
     case 'd1 migrations':
       return rest[1] === 'apply' ? applyMigrations() : listMigrations()
     case 'r2 bucket':
@@ -121,6 +140,21 @@ function describeDatabase(): void {
   if (!found) fail(`Couldn't find a D1 DB with name or binding '${positionals[0]}' in your config or the API.`)
   const { uuid, name, region, jurisdiction } = found
   print(JSON.stringify({ uuid, name, num_tables: 0, running_in_region: region, jurisdiction }, null, 2))
+}
+
+/** src/d1/execute.ts. Runs the statement on a database with one of our tables, if it has been migrated. */
+function execute(): void {
+  const options = { remote: { type: 'boolean' }, json: { type: 'boolean' }, command: { type: 'string' } } as const
+  const { positionals, values } = read(rest.slice(1), options, 1)
+  if (!values.remote) fail('The stub has no local database')
+  const found = account.databases.find(({ name }) => name === positionals[0])
+  if (!found) fail(`Couldn't find a D1 DB with the name or binding '${positionals[0]}'`)
+  const database = new DatabaseSync(':memory:')
+  database.exec('CREATE TABLE _cf_KV (key TEXT); CREATE TABLE d1_migrations (id INTEGER PRIMARY KEY AUTOINCREMENT)')
+  if (found.migrations.length > 0) database.exec('CREATE TABLE organizations (key INTEGER PRIMARY KEY, name TEXT)')
+  database.exec(found.content ?? '')
+  const results = database.prepare(values.command ?? '').all()
+  print(JSON.stringify([{ results, success: true, meta: { duration: 0 } }], null, 2))
 }
 
 /** src/d1/utils.ts getDatabaseByNameOrBinding: by the id in the config, otherwise by name. */
@@ -204,6 +238,10 @@ function deploy(): void {
     return
   }
   const database = provisionDatabase(config, name)
+  const shards = config.d1_databases.slice(1).map(({ binding }) => {
+    const { name, migrations } = findDatabase(binding, config)
+    return { binding, name, migrations: [...migrations] }
+  })
   const [bucket] = config.r2_buckets
   if (!bucket) fail('The stub requires a bucket')
   const { bucket_name, jurisdiction } = bucket
@@ -224,6 +262,7 @@ function deploy(): void {
       bucket: bucket_name,
       jurisdiction,
       migrations: [...migrations],
+      ...(shards.length > 0 && { shards }),
       ...(ai && { ai }),
     })
     return worker
@@ -280,7 +319,11 @@ function describeVersion(): void {
   const [id = ''] = positionals
   const worker = account.workers.find(({ name }) => name === values.name)
   const version = worker?.versions[Number(id.replace('version-', '')) - 1] ?? fail(`Version ${id} not found.`)
-  const bindings = [{ type: 'd1', name: 'DB' }, ...(version.ai ? [{ type: 'ai', name: 'AI' }] : [])]
+  const databases = ['DB', ...(version.shards ?? []).map(({ binding }) => binding)]
+  const bindings = [
+    ...databases.map(name => ({ type: 'd1', name })),
+    ...(version.ai ? [{ type: 'ai', name: 'AI' }] : []),
+  ]
   print(JSON.stringify({ id, resources: { bindings, script: {}, script_runtime: {} } }, null, 2))
 }
 

@@ -1,0 +1,34 @@
+/**
+ * Shards, the databases that share the traces: DB_1, DB_2, and so on, next to DB. One shard is the default. Then there
+ * are no such databases, because DB has the traces as well.
+ */
+
+export const MAX_SHARDS = 16
+
+/** What `--shards` and SHARDS must be, for messages. */
+export const SHARDS_RANGE = `a number from 1 to ${MAX_SHARDS}`
+
+/** Parses a number of shards. Undefined if the text isn't one. */
+export function parseShards(text: string): number | undefined {
+  const shards = /^\d{1,2}$/.test(text) ? Number(text) : 0
+  return shards >= 1 && shards <= MAX_SHARDS ? shards : undefined
+}
+
+/**
+ * How many databases there should be besides DB if there are `existing` ones and `asked` is what somebody asked for, if
+ * they did. Undefined if that would take one away.
+ */
+export function shardsToHave(asked: number | undefined, existing: number): number | undefined {
+  if (asked === undefined || (asked === 1 && existing === 0)) return existing
+  return asked < existing ? undefined : asked
+}
+
+/** The names of the bindings of that many databases. */
+export function shardBindings(count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `DB_${index + 1}`)
+}
+
+/** The databases of a local installation, under the ids that wrangler gives them. */
+export function localShards(count: number): Record<string, { id: string }> {
+  return Object.fromEntries(shardBindings(count).map(binding => [binding, { id: binding }]))
+}
