@@ -7,6 +7,7 @@ import { IsoTime, isoTime } from '../http/atoms.ts'
 import { ERRORS, failedPermanently, forbidden, modelLimitReached, notFound, unprocessable } from '../http/errors.ts'
 import { attributionMessages, requestAttribution } from '../store/attribution/requests.ts'
 import { type AttributionState, findAttribution } from '../store/attribution/state.ts'
+import { storeInProject } from '../store/traces/placed.ts'
 import { Attribution, toAttribution } from './attribution-wire.ts'
 import { awaitAttribution } from './await-attribution.ts'
 import { attribution, pendingAttribution } from './examples.ts'
@@ -58,14 +59,15 @@ export const attributeTrace = endpoint({
   if (force && !caller.scopes.includes('manage')) throw forbidden('force requires the manage scope')
   const project = await ingestProject({ caller, store, headers })
   const id = await traceUuid(project.id, trace_id)
-  const requested = await requestAttribution(store, id, { force, now })
+  const shard = await storeInProject(store, project, id)
+  const requested = await requestAttribution(shard, id, { force, now })
   if (!requested) throw notFound(TRACE_NOT_FOUND)
   if (!requested.hasFeedback) throw unprocessable(NO_FEEDBACK, 'trace_id')
   if (!requested.isHidden && requested.status !== 'pending') return replyOf(trace_id, requested)
   const { traceKey } = requested
-  const sent = enqueue(...attributionMessages(store, [traceKey]))
+  const sent = enqueue(...attributionMessages(shard, [traceKey]))
   if (requested.isHidden || prefersAsync(headers)) return replyOf(trace_id, asPending(requested))
-  const state = asPending(await awaitAttribution({ runtime, store, traceKey, sent, signal }))
+  const state = asPending(await awaitAttribution({ runtime, store: shard, traceKey, sent, signal }))
   const waitMs = waitOf(state)
   if (waitMs > 0) throw modelLimitReached(Math.ceil(waitMs / 1000))
   return replyOf(trace_id, state)
@@ -88,7 +90,8 @@ export const getAttribution = endpoint({
   },
 }).handle(async ({ params: { trace_id }, caller, store, headers }) => {
   const project = await ingestProject({ caller, store, headers })
-  return replyOf(trace_id, await findAttribution(store, { id: await traceUuid(project.id, trace_id) }))
+  const id = await traceUuid(project.id, trace_id)
+  return replyOf(trace_id, await findAttribution(await storeInProject(store, project, id), { id }))
 })
 
 /** Milliseconds until a pending job may run. */

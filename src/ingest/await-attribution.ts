@@ -11,7 +11,7 @@ import {
 } from '../limits.ts'
 import { type AttributionState, findAttribution, findJobStatus } from '../store/attribution/state.ts'
 import { Deadline } from '../store/core/deadline.ts'
-import { openStore, reopenStore, type Store } from '../store/core/store.ts'
+import { openShard, reopenStore, type Store } from '../store/core/store.ts'
 
 /** A request waiting for the analysis of a trace. */
 interface Waiting {
@@ -33,7 +33,8 @@ interface Waiting {
 export async function awaitAttribution(waiting: Waiting): Promise<AttributionState | undefined> {
   const { runtime, store, traceKey, sent, signal } = waiting
   // The request's own deadline ends long before this wait.
-  const open = (milliseconds: number) => openStore(runtime.env, store.organization, new Deadline(milliseconds))
+  const open = (milliseconds: number) =>
+    openShard(runtime.env, store.organization, new Deadline(milliseconds), store.shard)
   const until = Date.now() + ATTRIBUTION_WAIT_MS
   let consumerUntil = Date.now() + ATTRIBUTION_CONSUMER_MS
   const refused = resolveIfFalse(sent)

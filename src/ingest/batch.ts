@@ -2,10 +2,10 @@ import * as v from 'valibot'
 import { endpoint } from '../api/endpoint.ts'
 import { OBSERVATION_ID, TRACE_ID, TRACE_UUID } from '../api/story.ts'
 import type { Caller } from '../auth/authenticate.ts'
-import { rootSpanUuid } from '../domain/ids.ts'
+import { rootSpanUuid, traceUuid } from '../domain/ids.ts'
 import { mapInTurns } from '../domain/turns.ts'
 import { shownAs } from '../http/atoms.ts'
-import { notFound } from '../http/errors.ts'
+import { findApiError, notFound } from '../http/errors.ts'
 import { BatchResult, Results } from '../http/results.ts'
 import { parse } from '../http/validation.ts'
 import { ARRIVALS_PER_MILLISECOND, EVENTS_PER_TURN, MAX_BATCH_BYTES, MAX_BATCH_EVENTS } from '../limits.ts'
@@ -16,6 +16,7 @@ import { saveFeedback } from '../store/reviews/feedback.ts'
 import { addObservations } from '../store/spans/observations.ts'
 import { saveSpans } from '../store/spans/spans.ts'
 import { placeValues } from '../store/traces/payloads.ts'
+import { groupByStore } from '../store/traces/placed.ts'
 import { mergeFeedback, mergeSpans, roundsOf } from './batch-rounds.ts'
 import { observation, trace } from './examples.ts'
 import { Feedback, feedbackDraft, feedbackReply, requireImporter } from './feedback.ts'
@@ -65,7 +66,7 @@ export const postBatch = endpoint({
     },
   },
 }).handle(async ({ body, caller, store, headers, now, requestId, enqueue }) => {
-  const scope = { caller, store, project: await ingestProject({ caller, store, headers }), now }
+  const project = await ingestProject({ caller, store, headers })
   const results = new Results(requestId)
   const parsed = await mapInTurns(body.events, EVENTS_PER_TURN, async (input, index) =>
     results.take(index, `events.${index}`, () => {
@@ -74,10 +75,26 @@ export const postBatch = endpoint({
       return { ...event, index }
     }),
   )
-  for (const part of await splitIntoParts(scope.project, parsed.flat())) {
-    const toAttribute = await storeDependents(await storeTraces(part, scope, results), scope, results)
-    enqueue(...attributionMessages(store, toAttribute))
-  }
+  const byStore = await groupByStore(store, project, parsed.flat(), ({ body }) => traceUuid(project.id, body.trace_id))
+  const stored = [...byStore].map(async ([shard, events]) => {
+    try {
+      for (const part of await splitIntoParts(project, events)) {
+        const scope = { caller, store: shard, project, now }
+        const toAttribute = await storeDependents(await storeTraces(part, scope, results), scope, results)
+        enqueue(...attributionMessages(shard, toAttribute))
+      }
+    } catch (error) {
+      const failure = findApiError(error)
+      if (byStore.size === 1 || failure?.status !== 503) throw error
+      // The other databases' events are stored, so only these are to be sent again.
+      for (const { index } of events.filter(({ index }) => !results.has(index))) {
+        results.settle(index, `events.${index}`, () => {
+          throw failure
+        })
+      }
+    }
+  })
+  await Promise.all(stored)
   return { status: 207, body: { results: results.inOrder() } }
 })
 

@@ -23,6 +23,7 @@ import {
   withdrawFeedback as removeFeedback,
   saveFeedback,
 } from '../store/reviews/feedback.ts'
+import { storeInProject } from '../store/traces/placed.ts'
 import { feedback } from './examples.ts'
 import { ingestProject } from './project.ts'
 import { SPAN_OF_OTHER_TRACE, TRACE_NOT_FOUND, TraceId } from './wire.ts'
@@ -102,11 +103,12 @@ export const createFeedback = endpoint({
   const project = await ingestProject({ caller, store, headers })
   requireImporter(caller, body)
   const draft = await feedbackDraft({ caller, project }, body, now)
+  const shard = await storeInProject(store, project, draft.fields.traceUuid)
   const {
     outcomes: [outcome = 'trace_missing'],
     toAttribute,
-  } = await saveFeedback(store, project, [draft.fields])
-  enqueue(...attributionMessages(store, toAttribute))
+  } = await saveFeedback(shard, project, [draft.fields])
+  enqueue(...attributionMessages(shard, toAttribute))
   const reply = feedbackReply(draft, outcome)
   return reply.status === 201 ? { ...reply, location: `/api/traces/${draft.fields.traceUuid}` } : reply
 })
@@ -127,8 +129,10 @@ export const deleteFeedback = endpoint({
   },
 }).handle(async ({ params: { feedback_id }, caller, store, headers, now }) => {
   const project = await ingestProject({ caller, store, headers })
-  const isThere = await removeFeedback(store, await feedbackUuid(project.id, feedback_id), now)
-  if (!isThere) throw notFound(NOT_FOUND)
+  const id = await feedbackUuid(project.id, feedback_id)
+  // Several databases may have feedback with this id, on different traces.
+  const removed = await Promise.all(store.shards.map(shard => removeFeedback(shard, id, now)))
+  if (!removed.includes(true)) throw notFound(NOT_FOUND)
   return { status: 200, body: { status: 'success', feedback_id } }
 })
 

@@ -8,6 +8,7 @@ import { NextCursor, pageOf, pageParametersOf } from '../http/cursor.ts'
 import { notFound } from '../http/errors.ts'
 import { OBSERVATIONS_DEFAULT_LIMIT, OBSERVATIONS_MAX_LIMIT } from '../limits.ts'
 import { listObservations as readObservations } from '../store/spans/observation-list.ts'
+import { storeInProject } from '../store/traces/placed.ts'
 import { ingestProject } from './project.ts'
 import { TRACE_NOT_FOUND, TraceId } from './wire.ts'
 
@@ -54,13 +55,14 @@ export const listObservations = endpoint({
 }).handle(async ({ params, query, caller, store, headers }) => {
   const project = await ingestProject({ caller, store, headers })
   const id = await traceUuid(project.id, params.trace_id)
+  const shard = await storeInProject(store, project, id)
   const { items, nextCursor } = await pageOf({
     list: ['observations', store.organization.id, id],
     query,
     place: ['number', 'number', 'string'],
     read: async (limit, place) => {
       const after = place && { timestamp: place[0], receivedAt: place[1], id: place[2] }
-      const page = await readObservations(store, id, { limit, after })
+      const page = await readObservations(shard, id, { limit, after })
       if (!page) throw notFound(TRACE_NOT_FOUND)
       const { items, nextPlace } = page
       return { items, nextPlace: nextPlace && [nextPlace.timestamp, nextPlace.receivedAt, nextPlace.id] }

@@ -8,6 +8,7 @@ import { ENVELOPE_BYTES, MAX_OBSERVATION_BYTES, MAX_STATE_KEY_LENGTH } from '../
 import type { Project } from '../store/accounts/projects.ts'
 import { addObservations, type ObservationDraft, type ObservationOutcome } from '../store/spans/observations.ts'
 import { placeValues } from '../store/traces/payloads.ts'
+import { storeInProject } from '../store/traces/placed.ts'
 import { observation } from './examples.ts'
 import { ingestProject } from './project.ts'
 import { JsonPayload, SPAN_OF_OTHER_TRACE, TOO_LARGE, TRACE_NOT_FOUND, TraceId } from './wire.ts'
@@ -45,7 +46,8 @@ export const createObservation = endpoint({
 }).handle(async ({ body, caller, store, headers, now }) => {
   const project = await ingestProject({ caller, store, headers })
   const draft = await observationDraft(project, body, now)
-  const [outcome = 'trace_missing'] = await addObservations(store, [draft], await placeValues(store, [draft.data]))
+  const shard = await storeInProject(store, project, draft.traceUuid)
+  const [outcome = 'trace_missing'] = await addObservations(shard, [draft], await placeValues(shard, [draft.data]))
   const location = `/api/v1/traces/${body.trace_id}/observations`
   return { ...observationReply(draft, outcome), location }
 })

@@ -19,6 +19,7 @@ import {
 import type { Project } from '../store/accounts/projects.ts'
 import { type SpanDraft, type SpanOutcome, saveSpans } from '../store/spans/spans.ts'
 import { type NewValue, placeValues } from '../store/traces/payloads.ts'
+import { storeInProject } from '../store/traces/placed.ts'
 import { spanEvent } from './examples.ts'
 import { ingestProject } from './project.ts'
 import { JsonPayload, SPAN_OF_OTHER_TRACE, StepId, TOO_LARGE, TRACE_NOT_FOUND, TraceId } from './wire.ts'
@@ -91,12 +92,9 @@ export const postSpan = endpoint({
 }).handle(async ({ body, caller, store, headers, now }) => {
   const project = await ingestProject({ caller, store, headers })
   const draft = await spanDraft(project, body, now)
-  const [outcome = 'trace_missing'] = await saveSpans(
-    store,
-    project,
-    [draft],
-    await placeValues(store, valuesOf(draft)),
-  )
+  const shard = await storeInProject(store, project, draft.traceUuid)
+  const placement = await placeValues(shard, valuesOf(draft))
+  const [outcome = 'trace_missing'] = await saveSpans(shard, project, [draft], placement)
   return spanReply(draft, outcome)
 })
 

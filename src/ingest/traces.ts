@@ -6,6 +6,7 @@ import type { TraceCall } from '../domain/trace-status.ts'
 import { described, Timestamp, Uuid, wholeNumber } from '../http/atoms.ts'
 import { ENVELOPE_BYTES, escaped, MAX_METADATA_BYTES } from '../limits.ts'
 import type { Project } from '../store/accounts/projects.ts'
+import { storeInProject } from '../store/traces/placed.ts'
 import type { TraceDraft } from '../store/traces/trace-rows.ts'
 import { trace } from './examples.ts'
 import { ingestProject } from './project.ts'
@@ -48,7 +49,8 @@ export const postTrace = endpoint({
   const project = await ingestProject({ caller, store, headers })
   const draft = await traceDraft(project, body, now)
   const call = traceCall(body)
-  return traceReply(draft, call, (await recordCalls(store, project, [{ draft, calls: [call] }])).get(draft.id))
+  const shard = await storeInProject(store, project, draft.id)
+  return traceReply(draft, call, (await recordCalls(shard, project, [{ draft, calls: [call] }])).get(draft.id))
 })
 
 type TraceBody = v.InferOutput<typeof Trace>

@@ -6,6 +6,7 @@ import type { Project } from '../store/accounts/projects.ts'
 import { type ExportedTrace, saveExport } from '../store/spans/exports.ts'
 import { addObservations, type ObservationDraft } from '../store/spans/observations.ts'
 import { placeValues } from '../store/traces/payloads.ts'
+import { groupByStore } from '../store/traces/placed.ts'
 import { decodeLogs } from './decode.ts'
 import { exportEndpoints } from './endpoint.ts'
 import { foldMessages, messagesOf, reasonForNothing, recordKeys } from './log-messages.ts'
@@ -33,12 +34,16 @@ export const exportLogs = exportEndpoints('logs', async context => {
     const withContent = read.filter(({ messages }) => messages.length > 0)
     for (const traces of inPieces([...Map.groupBy(withContent, ({ log }) => traceIdOf(log))], MAX_WRITTEN_RECORDS)) {
       const exported = await mapInTurns(traces, RECORDS_PER_TURN, each => exportedTrace(project, ...each))
-      await saveExport(store, project, exported, now)
+      for (const [shard, ofShard] of await groupByStore(store, project, exported, ({ id }) => id)) {
+        await saveExport(shard, project, ofShard, now)
+      }
     }
     for (const drafts of inPieces(await observationsOf(project, withContent, now), MAX_WRITTEN_RECORDS)) {
-      const values = drafts.map(({ data }) => data)
-      const outcomes = await addObservations(store, drafts, await placeValues(store, values))
-      if (outcomes.includes('span_on_other_trace')) outcome.warn(ON_OTHER_TRACE)
+      for (const [shard, ofShard] of await groupByStore(store, project, drafts, ({ traceUuid }) => traceUuid)) {
+        const values = ofShard.map(({ data }) => data)
+        const outcomes = await addObservations(shard, ofShard, await placeValues(shard, values))
+        if (outcomes.includes('span_on_other_trace')) outcome.warn(ON_OTHER_TRACE)
+      }
     }
   }
   return outcome

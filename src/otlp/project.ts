@@ -1,6 +1,6 @@
 import { badRequest, notFound } from '../http/errors.ts'
 import { ingestProject, PROJECT_HEADER } from '../ingest/project.ts'
-import { findProject, type Project } from '../store/accounts/projects.ts'
+import { findProject, type PlacedProject } from '../store/accounts/projects.ts'
 import type { ExportContext } from './endpoint.ts'
 import type { Source } from './reading/telemetry.ts'
 
@@ -14,11 +14,11 @@ const PROJECT_ATTRIBUTE = 'openinference.project.name'
 export async function byProject<RecordType extends { source: Source }>(
   context: ExportContext,
   records: readonly RecordType[],
-): Promise<Map<Project, RecordType[]>> {
+): Promise<Map<PlacedProject, RecordType[]>> {
   const { caller, headers, store } = context
   if (caller.project || headers.has(PROJECT_HEADER)) return new Map([[await ingestProject(context), [...records]]])
   const named = Map.groupBy(records, ({ source }) => source.resource.get(PROJECT_ATTRIBUTE))
-  const projects = new Map<Project, RecordType[]>()
+  const projects = new Map<PlacedProject, RecordType[]>()
   for (const [slug, ofProject] of named) {
     if (typeof slug !== 'string') {
       throw badRequest(

@@ -2,10 +2,11 @@ import { leftWarnings } from '../domain/metadata.ts'
 import { mapInTurns } from '../domain/turns.ts'
 import { feedbackDraft } from '../ingest/feedback.ts'
 import { MAX_WRITTEN_RECORDS, RECORDS_PER_TURN } from '../limits.ts'
-import type { Project } from '../store/accounts/projects.ts'
+import type { PlacedProject } from '../store/accounts/projects.ts'
 import { attributionMessages } from '../store/attribution/requests.ts'
 import { saveFeedback } from '../store/reviews/feedback.ts'
 import { saveExport } from '../store/spans/exports.ts'
+import { groupByStore } from '../store/traces/placed.ts'
 import { decodeTraces } from './decode.ts'
 import { type ExportContext, exportEndpoints } from './endpoint.ts'
 import { type Exported, exportedOf, uuidOf } from './exported.ts'
@@ -30,26 +31,36 @@ export const exportTraces = exportEndpoints('traces', async context => {
   return outcome
 })
 
-async function readSpans(context: ExportContext, outcome: Outcome): Promise<Map<Project, TelemetrySpan[]>> {
+async function readSpans(context: ExportContext, outcome: Outcome): Promise<Map<PlacedProject, TelemetrySpan[]>> {
   const { records, rejected } = await context.body.decode(decodeTraces)
   outcome.rejectAll(rejected)
   return byProject(context, records)
 }
 
-async function save(context: ExportContext, project: Project, exported: Exported, outcome: Outcome): Promise<void> {
+async function save(
+  context: ExportContext,
+  project: PlacedProject,
+  exported: Exported,
+  outcome: Outcome,
+): Promise<void> {
   const { traces, outlines, warnings, unreadable } = exported
   outcome.warn(...warnings)
   if (unreadable > 0) outcome.reject(UNREADABLE, unreadable)
-  const { onOtherTrace, leftFields } = await saveExport(context.store, project, traces, context.now)
-  if (onOtherTrace.size > 0) outcome.reject(ON_OTHER_TRACE, onOtherTrace.size)
-  for (const left of leftFields.values()) outcome.warn(...leftWarnings(left))
+  const byStore = await groupByStore(context.store, project, traces, ({ id }) => id)
+  const saved = await Promise.all(
+    [...byStore].map(([store, ofStore]) => saveExport(store, project, ofStore, context.now)),
+  )
+  for (const { onOtherTrace, leftFields } of saved) {
+    if (onOtherTrace.size > 0) outcome.reject(ON_OTHER_TRACE, onOtherTrace.size)
+    for (const left of leftFields.values()) outcome.warn(...leftWarnings(left))
+  }
   await saveJudgments(context, project, outlines)
 }
 
 /** Stores people's judgments in spans as feedback. Their ids are derived, so sending them again adds nothing. */
 async function saveJudgments(
   { caller, store, now, enqueue }: ExportContext,
-  project: Project,
+  project: PlacedProject,
   traces: ReadonlyMap<string, readonly SpanOutline[]>,
 ): Promise<void> {
   const judgments = [...traces].flatMap(([traceId, spans]) =>
@@ -70,6 +81,13 @@ async function saveJudgments(
   })
   const fields = new Map(drafts.map(draft => [draft.id, draft]))
   if (fields.size === 0) return
-  const { toAttribute } = await saveFeedback(store, project, [...fields.values()])
-  enqueue(...attributionMessages(store, toAttribute))
+  for (const [shard, ofShard] of await groupByStore(
+    store,
+    project,
+    [...fields.values()],
+    ({ traceUuid }) => traceUuid,
+  )) {
+    const { toAttribute } = await saveFeedback(shard, project, ofShard)
+    enqueue(...attributionMessages(shard, toAttribute))
+  }
 }

@@ -11,7 +11,7 @@ import type { Project } from './projects.ts'
  * call still counts.
  */
 export async function reserveModelCall(
-  { database, organization }: Store,
+  { control: { database }, organization }: Store,
   projectKey: number,
   { now, limit }: { now: number; limit: number },
 ): Promise<boolean> {
@@ -42,7 +42,11 @@ export async function reserveModelCall(
 }
 
 /** How many model calls a project has made on this UTC day. */
-export async function countModelCalls({ database }: Store, { key }: Project, now: number): Promise<number> {
+export async function countModelCalls(
+  { control: { database } }: Store,
+  { key }: Project,
+  now: number,
+): Promise<number> {
   const [row] = await database
     .select({ calls: modelCalls.calls })
     .from(modelCalls)

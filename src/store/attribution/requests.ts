@@ -1,6 +1,6 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm'
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
-import type { Job } from '../../env.ts'
+import { inShard, type Job } from '../../env.ts'
 import { RESEND_AFTER_MS } from '../../limits.ts'
 import { readPlain } from '../core/database.ts'
 import { selectFor } from '../core/rows.ts'
@@ -76,8 +76,13 @@ export const requestAutomaticJobs = (store: Store, ofTraces: SQL, at: number) =>
   requestJobs(store, isLive(store, ofTraces, isAutomatic), at, false)
 
 /** The queue messages for the requested traces. */
-export const attributionMessages = ({ organization }: Store, traceKeys: Iterable<number>): Job[] =>
-  Array.from(traceKeys, traceKey => ({ kind: 'attribute_trace', organizationKey: organization.key, traceKey }))
+export const attributionMessages = ({ organization, shard }: Store, traceKeys: Iterable<number>): Job[] =>
+  Array.from(traceKeys, traceKey => ({
+    kind: 'attribute_trace',
+    organizationKey: organization.key,
+    traceKey,
+    ...inShard(shard),
+  }))
 
 /**
  * Requests the attribution of a trace. If nothing has changed since the last result, writes nothing, unless `force` is

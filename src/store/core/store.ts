@@ -176,7 +176,7 @@ class Databases {
 
 /** Opens a request's store again, with another deadline, for work that outlasts the first one. */
 export const reopenStore = (bindings: StoreBindings, store: Store, deadline: Deadline): Store =>
-  openStore(bindings, store.organization, deadline, store)
+  openStore(bindings, store.organization, deadline, store).in(store.shard)
 
 /** Opens a store that isn't bound to an organization. */
 export function openUnscopedStore(bindings: StoreBindings, deadline: Deadline, shard = 0): UnscopedStore {

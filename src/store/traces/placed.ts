@@ -1,5 +1,4 @@
 import { and, eq, isNull, type SQL, sql } from 'drizzle-orm'
-import { traceUuid } from '../../domain/ids.ts'
 import { type Epoch, parseEpochs, shardsOfTrace } from '../../domain/shards.ts'
 import type { PlacedProject } from '../accounts/projects.ts'
 import { readSome } from '../core/across.ts'
@@ -19,39 +18,60 @@ export const storeOfTrace = async (store: Store, id: string): Promise<Store> =>
   (await storesOfTraces(store, [id])).get(id) ?? store
 
 /** The stores of the traces with these read ids. */
-export async function storesOfTraces(store: Store, ids: readonly string[]): Promise<Map<string, Store>> {
-  const epochs = epochsIn(store.organization)
-  return new Map(await Promise.all(ids.map(async id => [id, await storeIn(store, id, epochs)] as const)))
-}
+export const storesOfTraces = (store: Store, ids: readonly string[]): Promise<Map<string, Store>> =>
+  storesIn(store, ids, epochsIn(store.organization))
 
 /**
- * The store for writing a trace, by the client's id of it: the one that has the trace, or else the current epoch's. With
- * a single epoch, nothing is read.
+ * The store of a project's trace, which may not exist yet: the one that has it, or else the one that the current epoch
+ * gives it. With a single epoch, nothing is read.
  */
-export async function storeForWriting(store: Store, project: PlacedProject, traceId: string): Promise<Store> {
-  if (project.epochs === null) return store
-  return storeIn(store, await traceUuid(project.id, traceId), [parseEpochs(project.epochs)])
+export const storeInProject = async (store: Store, project: PlacedProject, id: string): Promise<Store> =>
+  (await storesIn(store, [id], [parseEpochs(project.epochs)])).get(id) ?? store
+
+/** Groups what belongs to a project's traces by the stores of those traces, which may not exist yet. */
+export async function groupByStore<Item>(
+  store: Store,
+  project: PlacedProject,
+  items: readonly Item[],
+  traceIdOf: (item: Item) => string | Promise<string>,
+): Promise<Map<Store, Item[]>> {
+  if (project.epochs === null) return new Map([[store, [...items]]])
+  const placed = await Promise.all(items.map(async item => ({ item, id: await traceIdOf(item) })))
+  const places = await storesIn(store, [...new Set(placed.map(({ id }) => id))], [parseEpochs(project.epochs)])
+  const groups = Map.groupBy(placed, ({ id }) => places.get(id) ?? store)
+  return new Map([...groups].map(([shard, group]) => [shard, group.map(({ item }) => item)]))
 }
 
-/** The store that has a trace, or else the first one that may get it. Only asks if several may have it. */
-async function storeIn(store: Store, id: string, epochs: readonly (readonly Epoch[])[]): Promise<Store> {
-  const shards = new Set(epochs.flatMap(each => shardsOfTrace(id, each, Date.now())))
-  const [first = store, ...others] = [...shards].map(store.in)
-  if (others.length === 0) return first
-  const { found, failures } = await readSome([first, ...others], async each =>
-    (await hasTrace(each, id)) ? each : null,
-  )
-  const place = found.find(each => each !== null)
-  if (!place && failures[0]) throw failures[0].error
-  return place ?? first
+/** The store that has each trace, or else the first one that may get it. Only asks if several may have it. */
+async function storesIn(
+  store: Store,
+  ids: readonly string[],
+  epochs: readonly (readonly Epoch[])[],
+): Promise<Map<string, Store>> {
+  const now = Date.now()
+  const shards = new Map(ids.map(id => [id, [...new Set(epochs.flatMap(each => shardsOfTrace(id, each, now)))]]))
+  const unknown = ids.filter(id => (shards.get(id)?.length ?? 0) > 1)
+  const asked = new Set(unknown.flatMap(id => shards.get(id) ?? []))
+  const { found, failures } = await readSome([...asked].map(store.in), each => findPlaces(each, unknown))
+  const places = new Map(found.flat())
+  for (const id of ids) {
+    if (places.has(id)) continue
+    const candidates = shards.get(id) ?? []
+    // The trace may be in a database that didn't respond.
+    const failure = candidates.length > 1 && failures.find(({ shard }) => candidates.includes(shard))
+    if (failure) throw failure.error
+    places.set(id, store.in(candidates[0] ?? 0))
+  }
+  return places
 }
 
-async function hasTrace({ database, organization }: Store, id: string): Promise<boolean> {
+async function findPlaces(store: Store, ids: readonly string[]): Promise<[string, Store][]> {
+  const { database, organization } = store
   const rows = await database
-    .select({ key: traces.key })
+    .select({ id: traces.id })
     .from(traces)
-    .where(and(eq(traces.id, id), eq(traces.organizationKey, organization.key), isNull(traces.deletedAt)))
-  return rows.length > 0
+    .where(and(isOneOf(traces.id, ids), isLiveTraceOf(organization.key)))
+  return rows.map(({ id }) => [id, store])
 }
 
 /** The store of the span with this id. */
