@@ -1,10 +1,10 @@
-import { env } from 'cloudflare:workers'
 import { describe, it } from 'vitest'
 import { MAX_QUEUE_BATCH } from '../../src/limits.ts'
 import { storedJob, withMessages } from '../support/attribution.ts'
 import { event, resultsOf } from '../support/batch.ts'
 import { countingBindings, failingAt, wrapBindings } from '../support/bindings.ts'
 import { aFeedback, aTrace } from '../support/builders.ts'
+import { stored } from '../support/database.ts'
 import { newOrg, type Org } from '../support/org.ts'
 import { newReviewed } from '../support/reviews.ts'
 
@@ -19,7 +19,7 @@ async function newProject(autoAttribute: boolean): Promise<Org> {
 async function traceOf(org: Org) {
   const trace = aTrace()
   const { id } = (await org.ingest.post('/api/v1/traces', trace)).body
-  const traceKey = Number(await env.DB.prepare('select key from traces where id = ?').bind(id).first('key'))
+  const traceKey = Number(await stored.prepare('select key from traces where id = ?').bind(id).first('key'))
   return { trace_id: trace.trace_id, id, traceKey }
 }
 
@@ -87,7 +87,7 @@ describe('a project with autoAttribute', () => {
       const { spanId, id } = await newReviewed('Yes', org)
       const { bindings, attributions } = withMessages()
       expect((await org.bearer(bindings).put(`/api/spans/${spanId}/review`, decision)).status).toBe(200)
-      const traceKey = Number(await env.DB.prepare('select key from traces where id = ?').bind(id).first('key'))
+      const traceKey = Number(await stored.prepare('select key from traces where id = ?').bind(id).first('key'))
       expect((await storedJob(traceKey)).job?.status).toBe(isAnalyzed ? 'pending' : undefined)
       expect(attributions()).toHaveLength(isAnalyzed ? 1 : 0)
     }

@@ -7,6 +7,7 @@ import { findSubject } from '../../src/store/attribution/subject.ts'
 import { newDisputed, storeOf } from '../support/attribution.ts'
 import { countingBindings, rowsReadBy } from '../support/bindings.ts'
 import { anObservation, aSpan, aTrace, TIME, timeAfter } from '../support/builders.ts'
+import { stored } from '../support/database.ts'
 import type { Org } from '../support/org.ts'
 import { aText, kindsOfText, newText } from '../support/texts.ts'
 
@@ -21,11 +22,12 @@ async function subjectOf(org: Org, traceKey: number, bindings: Env = env): Promi
 
 /** Inserts many spans, a second apart, directly into a trace. */
 async function manySpans(traceKey: number, count: number): Promise<void> {
-  await env.DB.prepare(
-    `with recursive n(i) as (select 1 union all select i + 1 from n where i < ?)
+  await stored
+    .prepare(
+      `with recursive n(i) as (select 1 union all select i + 1 from n where i < ?)
      insert into spans (id, trace_key, is_root, step_id, timestamp)
      select printf('00000000-0000-4000-8000-%012d', i), ?, 0, 'step', ? + i * 1000 from n`,
-  )
+    )
     .bind(count, traceKey, Date.parse(TIME))
     .run()
 }
@@ -110,19 +112,15 @@ describe('the subject of an attribution', () => {
     const { org, traceKey, give } = await newDisputed({ comment: 'Hm' })
     await manySpans(traceKey, 10_000)
     await give({ span_id: spanId(7000), rating: 'negative' })
-    await env.DB.batch([
-      env.DB.prepare("update spans set status = 'error' where id = ? and trace_key = ?").bind(spanId(9999), traceKey),
-      env.DB.prepare('update spans set parent_id = ? where id = ? and trace_key = ?').bind(
-        spanId(12),
-        spanId(7000),
-        traceKey,
-      ),
+    await stored.batch([
+      stored.prepare("update spans set status = 'error' where id = ? and trace_key = ?").bind(spanId(9999), traceKey),
+      stored
+        .prepare('update spans set parent_id = ? where id = ? and trace_key = ?')
+        .bind(spanId(12), spanId(7000), traceKey),
       // A cycle of parents must not loop forever.
-      env.DB.prepare('update spans set parent_id = ? where id = ? and trace_key = ?').bind(
-        spanId(7000),
-        spanId(12),
-        traceKey,
-      ),
+      stored
+        .prepare('update spans set parent_id = ? where id = ? and trace_key = ?')
+        .bind(spanId(7000), spanId(12), traceKey),
     ])
     const { bindings, counts } = countingBindings()
     const { steps, omitted } = await subjectOf(org, traceKey, bindings)
@@ -180,7 +178,7 @@ describe('the subject of an attribution', () => {
     const trace = aTrace({ name: 'generate-answer' })
     const { id } = (await org.ingest.post('/api/v1/traces', trace)).body
     const { trace_id } = trace
-    const traceKey = Number(await env.DB.prepare('select key from traces where id = ?').bind(id).first('key'))
+    const traceKey = Number(await stored.prepare('select key from traces where id = ?').bind(id).first('key'))
     await scheduler.wait(5)
     const { versionId } = await newText(PROMPT, org, 'rank', { content: 'Later' }).then(({ created }) => created)
     await answer.add({ content: 'Two' })
@@ -217,21 +215,26 @@ describe('the subject of an attribution', () => {
   }) => {
     const { org, traceKey, observe } = await newDisputed()
     await org.owner.post(DOC.path, aText(DOC, 'aaa'))
-    const project = await env.DB.prepare('select key, organization_key from projects where id = ?')
+    const project = await stored
+      .prepare('select key, organization_key from projects where id = ?')
       .bind(org.project.id)
       .first<{ key: number; organization_key: number }>()
     const count = MAX_SUBJECT_DOCS + 200
     const numbers = 'with recursive n(i) as (select 1 union all select i + 1 from n where i < ?1)'
     const base = 5_000_000
-    await env.DB.batch([
-      env.DB.prepare(
-        `${numbers} insert into versioned_texts select ?2 + i, 'doc' || i, ?3, ?4, 'knowledge_doc',
+    await stored.batch([
+      stored
+        .prepare(
+          `${numbers} insert into versioned_texts select ?2 + i, 'doc' || i, ?3, ?4, 'knowledge_doc',
            'doc-' || printf('%05d', i), 'Doc', 0 from n`,
-      ).bind(count, base, project?.organization_key, project?.key),
-      env.DB.prepare(
-        `${numbers} insert into text_versions select ?2 + i, 'version' || i, ?2 + i, 'Text', null, null, 1, 0, 1 from n`,
-      ).bind(count, base),
-      env.DB.prepare(`${numbers} insert into text_activations select ?2 + i, 0, ?2 + i from n`).bind(count, base),
+        )
+        .bind(count, base, project?.organization_key, project?.key),
+      stored
+        .prepare(
+          `${numbers} insert into text_versions select ?2 + i, 'version' || i, ?2 + i, 'Text', null, null, 1, 0, 1 from n`,
+        )
+        .bind(count, base),
+      stored.prepare(`${numbers} insert into text_activations select ?2 + i, 0, ?2 + i from n`).bind(count, base),
     ])
     await observe({ type: 'input', data: { chunks: ['see doc-01199.md'] } })
     const { knowledgeDocs, omitted } = await subjectOf(org, traceKey)

@@ -1,12 +1,12 @@
-import { env } from 'cloudflare:workers'
 import { describe, it } from 'vitest'
 import { findBuiltIn, TAXONOMY, TIE_ORDER } from '../../src/attribution/taxonomy.ts'
+import { stored } from '../support/database.ts'
 
 describe('the taxonomy', () => {
   it('matches the rows that the migration seeds, in the same order', async ({ expect }) => {
-    const { results } = await env.DB.prepare(
-      'select error_type as errorType, id, name, category, rule from error_types order by rowid',
-    ).all()
+    const { results } = await stored
+      .prepare('select error_type as errorType, id, name, category, rule from error_types order by rowid')
+      .all()
     expect(results).toEqual(TAXONOMY)
     expect(TAXONOMY).toHaveLength(18)
   })

@@ -6,6 +6,7 @@ import { KEY_FRESH_MS, KEY_STALE_MS, MAX_LISTED_MEMBERSHIPS } from '../../src/li
 import { newTeam, type Team } from '../support/access.ts'
 import { countingBindings, failingFrom, wrapBindings } from '../support/bindings.ts'
 import { aFeedback, aTrace } from '../support/builders.ts'
+import { stored } from '../support/database.ts'
 import { client, newOrg, type Org, send } from '../support/org.ts'
 import { newReviewed } from '../support/reviews.ts'
 import { ORIGIN, signIn } from '../support/session.ts'
@@ -223,15 +224,19 @@ describe('an email', () => {
     const many = MAX_LISTED_MEMBERSHIPS + 20
     const numbers = `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${many})`
     const prefix = crypto.randomUUID()
-    await env.DB.batch([
-      env.DB.prepare(
-        `insert into organizations (id, slug, name, created_at) ${numbers}
+    await stored.batch([
+      stored
+        .prepare(
+          `insert into organizations (id, slug, name, created_at) ${numbers}
          select substr(?1, 1, 24) || printf('%012d', i), ?1 || i, 'A' || i, 0 from n`,
-      ).bind(prefix),
-      env.DB.prepare(
-        `insert into users (organization_key, id, email, name, created_at, created_by)
+        )
+        .bind(prefix),
+      stored
+        .prepare(
+          `insert into users (organization_key, id, email, name, created_at, created_by)
          select key, id, ?1, '', 0, 'x' from organizations where slug like ?2 || '%'`,
-      ).bind(email, prefix),
+        )
+        .bind(email, prefix),
     ])
     const app = team.page(await team.token({ email }))
     expect((await app.get('/api/session/organizations')).body.organizations).toHaveLength(MAX_LISTED_MEMBERSHIPS)

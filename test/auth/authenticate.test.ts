@@ -1,7 +1,7 @@
-import { env } from 'cloudflare:workers'
 import { afterEach, describe, it, vi } from 'vitest'
 import { KEY_FRESH_MS, KEY_STALE_MS } from '../../src/limits.ts'
 import { wrapBindings } from '../support/bindings.ts'
+import { stored } from '../support/database.ts'
 import { newOrg } from '../support/org.ts'
 
 const OVERLOADED = 'D1_ERROR: D1 DB is overloaded. Requests queued for too long.'
@@ -40,7 +40,8 @@ describe('a key while D1 is slow', () => {
   it('is looked up again, so that a revoked key is soon rejected', async ({ expect }) => {
     const org = await newOrg()
     await org.bearer().get('/api/traces?projectSlug=support')
-    await env.DB.prepare('update api_keys set revoked_at = 1 where prefix = ? and project_key is not null')
+    await stored
+      .prepare('update api_keys set revoked_at = 1 where prefix = ? and project_key is not null')
       .bind(org.projectKey.slice(0, 8))
       .run()
     let isFirst = true

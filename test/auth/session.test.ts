@@ -1,9 +1,9 @@
-import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, describe, it, vi } from 'vitest'
 import { sha256Hex } from '../../src/domain/hash.ts'
 import { KEY_FRESH_MS, SESSION_SECONDS } from '../../src/limits.ts'
 import { countingBindings, failing, failingFrom, wrapBindings } from '../support/bindings.ts'
 import { aTrace } from '../support/builders.ts'
+import { stored } from '../support/database.ts'
 import { client, newOrg, type Org, REVIEWER_EMAIL, send } from '../support/org.ts'
 import { newReviewed } from '../support/reviews.ts'
 import { cookieIn, ORIGIN, page, signIn, visitor } from '../support/session.ts'
@@ -41,7 +41,8 @@ describe('signing in with a key', () => {
     expect(value).toMatch(/^__Host-countersign=[0-9A-Za-z]{32}$/)
     expect(attributes).toEqual(['Path=/', 'Max-Age=43200', 'HttpOnly', 'SameSite=Strict', 'Secure'])
     expect(response.headers.has('access-control-allow-origin')).toBe(false)
-    const { results } = await env.DB.prepare('select * from sessions where hash = ?')
+    const { results } = await stored
+      .prepare('select * from sessions where hash = ?')
       .bind(await sha256Hex(secretIn(value)))
       .all()
     expect(results).toHaveLength(1)
@@ -338,7 +339,8 @@ describe('a session ends', () => {
 
   it('within 30 seconds of a sign-out elsewhere', async ({ expect }) => {
     const cookie = await signIn(org.projectKey)
-    await env.DB.prepare('update sessions set revoked_at = 1 where hash = ?')
+    await stored
+      .prepare('update sessions set revoked_at = 1 where hash = ?')
       .bind(await sha256Hex(secretIn(cookie)))
       .run()
     expect((await page(cookie).get(TRACES)).status).toBe(200)

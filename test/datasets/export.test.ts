@@ -10,6 +10,7 @@ import { findDataset } from '../../src/store/datasets/datasets.ts'
 import { storeOf } from '../support/attribution.ts'
 import { countingBindings, rowsReadBy, wrapBindings } from '../support/bindings.ts'
 import { recordsIn } from '../support/csv.ts'
+import { stored } from '../support/database.ts'
 import { newOrg, type Org } from '../support/org.ts'
 import { newReviewed } from '../support/reviews.ts'
 
@@ -78,17 +79,19 @@ const allItems = async (dataset: Awaited<ReturnType<typeof newDataset>>, query =
 
 /** Adds imported examples without their requests: `input` is their number, and so is `expected`. */
 async function insertExamples({ id }: { id: string }, count: number, { inputRef = null as string | null } = {}) {
-  await env.DB.batch([
-    env.DB.prepare(
-      `with recursive example(number) as (select 1 union all select number + 1 from example where number < ?2)
+  await stored.batch([
+    stored
+      .prepare(
+        `with recursive example(number) as (select 1 union all select number + 1 from example where number < ?2)
        insert into dataset_entries (project_key, step_id, trace_key, item_id, sequence, change, decision, split,
          is_split_set, is_excluded, is_stale, values_sequence, decided_at, input_hash, output_revision, input, input_ref,
          expected)
        select project_key, step_id, 0, printf('00000000-0000-4000-8000-%012d', number), number, 'import', 'import',
          iif(number % 5 = 0, 'test', 'train'), 0, 0, 0, number, 0, '', '', cast(number as text), ?3, cast(number as text)
        from datasets cross join example where id = ?1`,
-    ).bind(id, count, inputRef),
-    env.DB.prepare('update datasets set sequence = ?2, imported = ?2 where id = ?1').bind(id, count),
+      )
+      .bind(id, count, inputRef),
+    stored.prepare('update datasets set sequence = ?2, imported = ?2 where id = ?1').bind(id, count),
   ])
 }
 
@@ -255,7 +258,8 @@ describe('an export as CSV', () => {
   it('names alternatives in the last column', async ({ expect }) => {
     const dataset = await newDataset()
     await dataset.add({ input: 1, expected: 'a' })
-    await env.DB.prepare('update dataset_entries set alternatives = ?2 where step_id = ?1')
+    await stored
+      .prepare('update dataset_entries set alternatives = ?2 where step_id = ?1')
       .bind(STEP, JSON.stringify([['"b"', null, 'x']]))
       .run()
     expect(recordsIn((await dataset.file('format=csv')).body)).toMatchObject([
@@ -526,7 +530,8 @@ describe('an export', () => {
     const [oldest] = items
     await org.owner.delete(`/api/traces/${oldest?.id}`)
     for (const { key } of (await env.PAYLOADS.list({ prefix: `${org.id}/` })).objects) {
-      const own = await env.DB.prepare('select key from traces where id = ?')
+      const own = await stored
+        .prepare('select key from traces where id = ?')
         .bind(oldest?.id ?? '')
         .first<{ key: number }>()
       if (own && key.startsWith(`${org.id}/${own.key}/`)) await env.PAYLOADS.delete(key)

@@ -5,6 +5,7 @@ import { runJob } from '../../src/jobs/consumer.ts'
 import { sweep } from '../../src/jobs/sweep.ts'
 import { INLINE_BYTES, RESEND_AFTER_MS } from '../../src/limits.ts'
 import { wrapBindings } from '../support/bindings.ts'
+import { stored } from '../support/database.ts'
 import { newBench } from '../support/experiments.ts'
 import { newOrg, type Org } from '../support/org.ts'
 import { newReviewed } from '../support/reviews.ts'
@@ -162,15 +163,17 @@ describe('a decision', () => {
     }
     const before = (await items()).items
     expect(before).toHaveLength(2)
-    await env.DB.batch([
-      env.DB.prepare(
-        `delete from dataset_entries where project_key in (
+    await stored.batch([
+      stored
+        .prepare(
+          `delete from dataset_entries where project_key in (
            select project_key from datasets where organization_key = (select key from organizations where id = ?))`,
-      ).bind(org.id),
-      env.DB.prepare('delete from datasets where organization_key = (select key from organizations where id = ?)').bind(
-        org.id,
-      ),
-      env.DB.prepare("delete from sweeps where name = 'items'"),
+        )
+        .bind(org.id),
+      stored
+        .prepare('delete from datasets where organization_key = (select key from organizations where id = ?)')
+        .bind(org.id),
+      stored.prepare("delete from sweeps where name = 'items'"),
     ])
     expect(await list()).toEqual([])
     await runCron(async job => {
@@ -188,7 +191,7 @@ describe('a decision', () => {
     })
     expect((await items()).items).toEqual(before)
     const { version } = await items()
-    await env.DB.prepare("delete from sweeps where name = 'items'").run()
+    await stored.prepare("delete from sweeps where name = 'items'").run()
     await runCron()
     expect((await items()).version).toBe(version)
   })

@@ -1,8 +1,8 @@
-import { env } from 'cloudflare:workers'
 import { beforeAll, describe, expect, it, vi } from 'vitest'
 import { datasetUuid, problemUuid } from '../../src/domain/ids.ts'
 import { EVENT_TYPES } from '../../src/domain/webhook.ts'
 import { aFeedback, anObservation, aSpan, aTrace, TIME } from '../support/builders.ts'
+import { stored } from '../support/database.ts'
 import { type ApiResponse, type Client, client, newOrg, type Org } from '../support/org.ts'
 import { addAnswer } from '../support/problems.ts'
 import { newWorld, type World } from '../support/samples.ts'
@@ -254,11 +254,12 @@ async function newAnswerable(org: Org, { prompt }: World, adjudicator: Client) {
   const experiment = { id: experimentId, projectSlug: 'support', datasetId, runner: 'client' }
   await org.owner.post('/api/experiments', experiment)
   await org.owner.post(`/api/experiments/${experimentId}/results`, { results: [{ itemId: correctedId, output: 'No' }] })
-  await env.DB.prepare(
-    `insert into prompt_suggestions (project_key, problem_id, version_id, prompt_id, requested_at, request_id,
+  await stored
+    .prepare(
+      `insert into prompt_suggestions (project_key, problem_id, version_id, prompt_id, requested_at, request_id,
        base_version_id, model, answered_at, changes, reasons)
      select key, ?1, ?2, ?3, 1, '', ?2, 'model', 1, '[]', '[]' from projects where id = ?4`,
-  )
+    )
     .bind(problem.id, prompt.versionId, prompt.id, org.project.id)
     .run()
   /** The engine answers, and a suggestion uses the output that it blames. */
@@ -266,10 +267,11 @@ async function newAnswerable(org: Org, { prompt }: World, adjudicator: Client) {
     await addAnswer(org, named.id, { errorType: 'reasoning_error' })
     await addAnswer(org, corrected.id, { errorType: 'reasoning_error', spanId: correctedId })
     await addAnswer(org, rare.id, { errorType: 'reasoning_error', confidence: 0.2 })
-    await env.DB.prepare(
-      `insert into prompt_suggestion_examples (version_id, span_id, trace_key, serves, copied)
+    await stored
+      .prepare(
+        `insert into prompt_suggestion_examples (version_id, span_id, trace_key, serves, copied)
        select ?1, ?2, key, '[]', '[]' from traces where id = ?3`,
-    )
+      )
       .bind(prompt.versionId, correctedId, corrected.id)
       .run()
   }

@@ -9,6 +9,7 @@ import type { Env, Job } from '../../src/env.ts'
 import { ATTRIBUTION_WAIT_MS, INLINE_BYTES } from '../../src/limits.ts'
 import { type Intercept, wrapBindings } from '../support/bindings.ts'
 import { aFeedback, anObservation, aSpan, aTrace } from '../support/builders.ts'
+import { stored } from '../support/database.ts'
 import { type ApiResponse, client, newOrg, type Org, REVIEWER_EMAIL, sendIn } from '../support/org.ts'
 import { methodOf, newWorld, renew, sampleOf, successesOf, type World } from '../support/samples.ts'
 import { ORIGIN, signIn } from '../support/session.ts'
@@ -227,9 +228,9 @@ describe('a request survives any fault in any platform call', () => {
     org = await newOrg()
     // Every request records the events of its changes. They're counted even if they're dropped.
     receive()
-    await env.DB.batch([
-      env.DB.prepare('create table recorded_events (type)'),
-      env.DB.prepare(`create trigger record_events after insert on webhook_events
+    await stored.batch([
+      stored.prepare('create table recorded_events (type)'),
+      stored.prepare(`create trigger record_events after insert on webhook_events
         begin insert into recorded_events values (new.type); end`),
     ])
     await org.owner.post('/api/webhooks', { url: 'https://hooks.example.com/in', events: EVENT_TYPES })
@@ -285,7 +286,7 @@ describe('a request survives any fault in any platform call', () => {
   async function coldKey(actsAs: string): Promise<string> {
     const { secret, prefix, hash } = await makeKey()
     const [earlier, id] = [keyIds.get(actsAs), crypto.randomUUID()]
-    const update = env.DB.prepare('update api_keys set id = ?, prefix = ?, hash = ? where id = ?')
+    const update = stored.prepare('update api_keys set id = ?, prefix = ?, hash = ? where id = ?')
     await update.bind(id, prefix, hash, earlier).run()
     keyIds.set(actsAs, id)
     return secret
@@ -424,7 +425,7 @@ async function prepareCounting(): Promise<Counting> {
     const parts = chunksOf(counts, 31).map(part => `concat_ws(' ', ${part.join(', ')})`)
     return `(select concat_ws(' ', ${parts.join(', ')}) from "${table}") as "${table}"`
   })
-  return { columns, statement: env.DB.prepare(`select ${selected.join(', ')}`) }
+  return { columns, statement: stored.prepare(`select ${selected.join(', ')}`) }
 }
 
 /** The number of rows that have a value, for each column of each table. */

@@ -1,6 +1,6 @@
-import { env } from 'cloudflare:workers'
 import { describe, it } from 'vitest'
 import { INLINE_BYTES, MAX_EXPERIMENT_ITEMS, MAX_EXPERIMENT_SPLITS } from '../../src/limits.ts'
+import { stored } from '../support/database.ts'
 import { experimentOf, newBench, newStep, STEP } from '../support/experiments.ts'
 import { client, newOrg } from '../support/org.ts'
 
@@ -9,7 +9,7 @@ const twenty = Array.from({ length: 20 }, (_, index) => ({ expected: index, spli
 /** Adds copies of a dataset's imported example directly to the database, because a test can't import thousands. */
 async function copyItems(itemId: string, copies: number): Promise<void> {
   const columns = (
-    await env.DB.prepare("select name from pragma_table_info('dataset_entries')").all<{ name: string }>()
+    await stored.prepare("select name from pragma_table_info('dataset_entries')").all<{ name: string }>()
   ).results.map(({ name }) => name)
   const copied = columns.map(name =>
     name === 'item_id'
@@ -18,15 +18,19 @@ async function copyItems(itemId: string, copies: number): Promise<void> {
         ? `${name} + n.i`
         : name,
   )
-  await env.DB.batch([
-    env.DB.prepare(
-      `with recursive n(i) as (select 1 union all select i + 1 from n where i < ?2)
+  await stored.batch([
+    stored
+      .prepare(
+        `with recursive n(i) as (select 1 union all select i + 1 from n where i < ?2)
        insert into dataset_entries select ${copied.join(', ')} from n cross join dataset_entries where item_id = ?1`,
-    ).bind(itemId, copies),
-    env.DB.prepare(
-      `update datasets set sequence = sequence + ?2, imported = imported + ?2
+      )
+      .bind(itemId, copies),
+    stored
+      .prepare(
+        `update datasets set sequence = sequence + ?2, imported = imported + ?2
        where (project_key, step_id) in (select project_key, step_id from dataset_entries where item_id = ?1)`,
-    ).bind(itemId, copies),
+      )
+      .bind(itemId, copies),
   ])
 }
 
@@ -268,7 +272,7 @@ describe('the experiments of a project', () => {
     const cancelled = await begin()
     await cancelled.cancel()
     const failed = await begin()
-    await env.DB.prepare('update experiments set active_at = active_at - 86400001 where id = ?').bind(failed.id).run()
+    await stored.prepare('update experiments set active_at = active_at - 86400001 where id = ?').bind(failed.id).run()
     const running = await begin()
     const list = async (query: string) =>
       (await org.read.get(`/api/experiments?projectSlug=support&${query}`)).body.experiments.map(

@@ -3,6 +3,7 @@ import { afterEach, describe, it, vi } from 'vitest'
 import { sweep } from '../../src/jobs/sweep.ts'
 import { DELETION_SETTLE_MS, INLINE_BYTES, ORPHAN_AGE_MS } from '../../src/limits.ts'
 import { wrapBindings } from '../support/bindings.ts'
+import { stored } from '../support/database.ts'
 import { keysOf, newBench, newStep, purgeTrace } from '../support/experiments.ts'
 import type { Org } from '../support/org.ts'
 import { reviewerOf } from '../support/reviews.ts'
@@ -17,7 +18,7 @@ const objectsOf = async (org: Org, prefix = '') =>
   (await env.PAYLOADS.list({ prefix: `${org.id}/${prefix}` })).objects.map(({ key }) => key)
 
 const resultsOf = async (traceKey: number) =>
-  (await env.DB.prepare('select count(*) as n from experiment_results where trace_key = ?').bind(traceKey).first())?.n
+  (await stored.prepare('select count(*) as n from experiment_results where trace_key = ?').bind(traceKey).first())?.n
 
 describe('deleting a trace', () => {
   it('deletes its results and their values; finished experiments keep their counts', async ({ expect }) => {
@@ -76,12 +77,14 @@ describe('deleting a trace', () => {
     await sendOutputs({ [deleted.spanId]: { answer: 12 } })
     await finish()
     // As if the request had been cut off after it ended the experiment.
-    await env.DB.batch([
-      env.DB.prepare('update experiments set tally = null, results = 1 where id = ?').bind(id),
-      env.DB.prepare(
-        `delete from experiment_results
+    await stored.batch([
+      stored.prepare('update experiments set tally = null, results = 1 where id = ?').bind(id),
+      stored
+        .prepare(
+          `delete from experiment_results
          where outcome = 'error' and experiment_key = (select key from experiments where id = ?)`,
-      ).bind(id),
+        )
+        .bind(id),
     ])
     await purgeTrace(bench.org, deleted.id)
     expect(await report()).toMatchObject({ state: 'finished', items: 2, removed: 1, pending: 0, counts: { error: 1 } })
@@ -191,7 +194,7 @@ describe('deleting a user', () => {
     expect(own.createdBy).toBe(userId)
     await bench.org.owner.delete(`/api/users/${userId}`)
     const { JOBS, ...bindings } = env
-    const left = async () => Number((await env.DB.prepare('select count(*) as n from user_deletions').first())?.n)
+    const left = async () => Number((await stored.prepare('select count(*) as n from user_deletions').first())?.n)
     for (let at = Date.now(); (await left()) > 0; at += DELETION_SETTLE_MS) {
       vi.useFakeTimers({ toFake: ['Date'], now: at })
       await sweep(bindings, at)

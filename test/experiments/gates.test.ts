@@ -1,7 +1,7 @@
-import { env } from 'cloudflare:workers'
 import { describe, it } from 'vitest'
 import { DAY_MS } from '../../src/limits.ts'
 import { wrapBindings } from '../support/bindings.ts'
+import { stored } from '../support/database.ts'
 import { newBench, newStep, STEP } from '../support/experiments.ts'
 import { client, type Org } from '../support/org.ts'
 
@@ -59,7 +59,8 @@ async function newProof(items = 4) {
 
 /** Moves the end of an experiment into the past. */
 const age = (id: string, days: number) =>
-  env.DB.prepare('update experiments set finished_at = finished_at - ? where id = ?')
+  stored
+    .prepare('update experiments set finished_at = finished_at - ? where id = ?')
     .bind(days * DAY_MS, id)
     .run()
 

@@ -4,6 +4,7 @@ import type { Job } from '../../src/env.ts'
 import { runJob } from '../../src/jobs/consumer.ts'
 import { JUDGE_CALLS_IN_FLIGHT, JUDGED_PAGE } from '../../src/limits.ts'
 import { deliver, storeOf, withMessages } from '../support/attribution.ts'
+import { stored } from '../support/database.ts'
 import { newBench, STEP } from '../support/experiments.ts'
 import { aProvider } from '../support/model.ts'
 import type { ModelRequest, Reply } from '../support/model-wire.ts'
@@ -323,7 +324,7 @@ describe('a model that fails', () => {
     await vi.waitFor(async () => expect(await modelRequests()).toHaveLength(answered + JUDGE_CALLS_IN_FLIGHT), {
       timeout: 20_000,
     })
-    await env.DB.prepare('update model_jobs set lease_until = ? where subject = ?').bind(1, experiment.id).run()
+    await stored.prepare('update model_jobs set lease_until = ? where subject = ?').bind(1, experiment.id).run()
     const { bindings, modelRequests: later } = await aProvider([DIFFERENT])
     await experiment.work({ ATTRIBUTION_BASE_URL: bindings.ATTRIBUTION_BASE_URL ?? '' })
     expect(await later()).toHaveLength(count - answered)

@@ -1,9 +1,9 @@
-import { env } from 'cloudflare:workers'
 import { describe, it } from 'vitest'
 import { exportedSpanUuid, feedbackUuid, rootSpanUuid } from '../../src/domain/ids.ts'
 import { INLINE_BYTES } from '../../src/limits.ts'
 import { event, resultsOf, statusesOf } from '../support/batch.ts'
 import { aFeedback, anObservation, aSpan, aTrace, timeAfter } from '../support/builders.ts'
+import { stored } from '../support/database.ts'
 import { client, newOrg, type Org } from '../support/org.ts'
 import { aHexTraceId, anExport, anExportedSpan } from '../support/telemetry.ts'
 import { newTrace } from '../support/trace.ts'
@@ -226,7 +226,8 @@ describe('a predictable id', () => {
   it('does not block other traces if an old comment has it, and never overwrites the comment', async ({ expect }) => {
     const { org, id: traceUuid, trace_id, give, read, other } = await twoTraces()
     const { feedback_id } = (await give({ comment: 'Once a comment' })).body
-    await env.DB.prepare("update feedback set source = 'review' where id = ?")
+    await stored
+      .prepare("update feedback set source = 'review' where id = ?")
       .bind(await feedbackUuid(org.project.id, feedback_id))
       .run()
     expect(await give({ feedback_id, comment: 'overwritten' })).toMatchObject({

@@ -1,8 +1,8 @@
-import { env } from 'cloudflare:workers'
 import { describe, it } from 'vitest'
 import { INLINE_BYTES, MAX_JSON_DEPTH, MAX_OBSERVATION_BYTES, MAX_STATE_KEY_LENGTH } from '../../src/limits.ts'
 import { rowsReadBy, wrapBindings } from '../support/bindings.ts'
 import { anObservation, aTrace, TIME, timeAfter } from '../support/builders.ts'
+import { stored } from '../support/database.ts'
 import { newOrg } from '../support/org.ts'
 import { newTrace } from '../support/trace.ts'
 
@@ -190,9 +190,8 @@ describe('an observation', () => {
     const response = await org.bearer(bindings).post('/api/v1/observations', anObservation({ trace_id, data }))
     expect(response.status).toBe(404)
     expect((await span()).output).toBeNull()
-    const { results } = await env.DB.prepare(
-      'select 1 from observations o join traces t on t.key = o.trace_key where t.id = ?',
-    )
+    const { results } = await stored
+      .prepare('select 1 from observations o join traces t on t.key = o.trace_key where t.id = ?')
       .bind(id)
       .all()
     expect(results).toEqual([])
@@ -202,9 +201,10 @@ describe('an observation', () => {
     const { observe, id } = await newTrace()
     const isMarked = async () =>
       (
-        await env.DB.prepare(
-          'select s.has_output from spans s join traces t on t.root_span_id = s.id and t.key = s.trace_key where t.id = ?',
-        )
+        await stored
+          .prepare(
+            'select s.has_output from spans s join traces t on t.root_span_id = s.id and t.key = s.trace_key where t.id = ?',
+          )
           .bind(id)
           .first()
       )?.has_output
@@ -269,11 +269,12 @@ describe('an observation on a trace with 20,000 observations', () => {
       // A seek that ends at the last row of a table reads one row less, so this span comes last.
       await step({ span_id: 'ffffffff-ffff-4fff-bfff-ffffffffffff' })
       if (isAgain) await observe(fields)
-      await env.DB.prepare(
-        `with n(i) as (select 1 union all select i + 1 from n where i < ?)
+      await stored
+        .prepare(
+          `with n(i) as (select 1 union all select i + 1 from n where i < ?)
          insert into observations (trace_key, id, type, data, timestamp, received_at)
          select key, 'many-' || i, 'output', '"Earlier"', 0, 0 from traces cross join n where id = ? and deleted_at is null`,
-      )
+        )
         .bind(count, id)
         .run()
       const observation = anObservation({ trace_id, span_id, ...fields })

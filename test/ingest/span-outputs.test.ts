@@ -1,8 +1,8 @@
-import { env } from 'cloudflare:workers'
 import { describe, it } from 'vitest'
 import { rootSpanUuid } from '../../src/domain/ids.ts'
 import { INLINE_BYTES } from '../../src/limits.ts'
 import { timeAfter } from '../support/builders.ts'
+import { stored } from '../support/database.ts'
 import { newTrace } from '../support/trace.ts'
 
 const SPAN_ID = '0a1b2c3d-0000-4000-8000-00000000000a'
@@ -175,9 +175,10 @@ describe('a span is reviewable if it has an output', () => {
   ] as const)('%s', async ([, calls, hasOutput], { expect }) => {
     const { step, observe, org } = await newTrace()
     for (const [kind, fields] of calls) await (kind === 'span' ? step : observe)({ span_id: SPAN_ID, ...fields })
-    const row = await env.DB.prepare(
-      'select s.has_output from spans s join traces t on t.key = s.trace_key join organizations o on o.key = t.organization_key where s.id = ? and o.id = ?',
-    )
+    const row = await stored
+      .prepare(
+        'select s.has_output from spans s join traces t on t.key = s.trace_key join organizations o on o.key = t.organization_key where s.id = ? and o.id = ?',
+      )
       .bind(SPAN_ID, org.id)
       .first()
     expect(row?.has_output).toBe(hasOutput)

@@ -10,6 +10,7 @@ import {
 } from '../../src/limits.ts'
 import { countingBindings, failing, wrapBindings } from '../support/bindings.ts'
 import { aSpan, aTrace, TIME, timeAfter } from '../support/builders.ts'
+import { stored } from '../support/database.ts'
 import { newOrg, type Org } from '../support/org.ts'
 import { newTrace } from '../support/trace.ts'
 
@@ -443,9 +444,10 @@ describe('a span_id', () => {
       traces.map(({ trace_id }) => org.ingest.post('/api/v1/spans', aSpan({ trace_id, span_id: SPAN_ID }))),
     )
     expect(responses.map(({ status }) => status).sort()).toEqual([202, ...Array.from({ length: 9 }, () => 409)])
-    const { results } = await env.DB.prepare(
-      'select 1 from spans s join traces t on t.key = s.trace_key where s.id = ? and t.organization_key = (select key from organizations where id = ?)',
-    )
+    const { results } = await stored
+      .prepare(
+        'select 1 from spans s join traces t on t.key = s.trace_key where s.id = ? and t.organization_key = (select key from organizations where id = ?)',
+      )
       .bind(SPAN_ID, org.id)
       .all()
     expect(results).toHaveLength(1)

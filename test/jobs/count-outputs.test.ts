@@ -15,6 +15,7 @@ import {
 import { event, resultsOf } from '../support/batch.ts'
 import { countingBindings, failingAt, rowsReadBy, wrapBindings } from '../support/bindings.ts'
 import { anObservation, aSpan, aTrace, aTraceId } from '../support/builders.ts'
+import { stored } from '../support/database.ts'
 import { newOrg, type Org } from '../support/org.ts'
 import { newReviewed } from '../support/reviews.ts'
 
@@ -144,7 +145,7 @@ describe('outputs', () => {
     const countedAt = async (): Promise<string> => (await insights(org)).outputs.countedAt
     const isSettled = async () => {
       const query = 'select due_at from counted_days where project_key = (select key from projects where id = ?)'
-      return (await env.DB.prepare(query).bind(org.project.id).first('due_at')) === null
+      return (await stored.prepare(query).bind(org.project.id).first('due_at')) === null
     }
     await cron()
     await cron()

@@ -1,4 +1,3 @@
-import { env } from 'cloudflare:workers'
 import { beforeEach, describe, it } from 'vitest'
 import { sweep } from '../../src/jobs/sweep.ts'
 import {
@@ -9,12 +8,13 @@ import {
   PURGE_ROWS,
   WEBHOOK_PASS_MS,
 } from '../../src/limits.ts'
+import { stored } from '../support/database.ts'
 import { newOrg, type Org } from '../support/org.ts'
 import { newWebhooks, storeEvent, withoutQueue } from '../support/webhooks.ts'
 
 // The pass ends at the first event that's young.
 beforeEach(() =>
-  env.DB.batch([env.DB.prepare('delete from webhook_events'), env.DB.prepare('delete from webhook_deliveries')]),
+  stored.batch([stored.prepare('delete from webhook_events'), stored.prepare('delete from webhook_deliveries')]),
 )
 
 /** A pass starts an hour after the last one. */
@@ -30,7 +30,7 @@ const store = (org: Org, olderBy: number, fields: object = {}) =>
 
 async function leftOf({ id }: Org) {
   const count = (table: string, condition: string) =>
-    env.DB.prepare(`select count(*) as n from ${table} where ${condition}`).bind(id).first('n')
+    stored.prepare(`select count(*) as n from ${table} where ${condition}`).bind(id).first('n')
   const ofOrganization = 'organization_key = (select key from organizations where id = ?1)'
   const sequences = `select sequence from webhook_events where ${ofOrganization}`
   return {
@@ -40,7 +40,7 @@ async function leftOf({ id }: Org) {
 }
 
 const deliveriesTo = (webhookKey: unknown) =>
-  env.DB.prepare('select count(*) as n from webhook_deliveries where webhook_key = ?').bind(webhookKey).first('n')
+  stored.prepare('select count(*) as n from webhook_deliveries where webhook_key = ?').bind(webhookKey).first('n')
 
 describe('cron', () => {
   it('deletes events and deliveries after 30 days, except those that are still to be sent', async ({ expect }) => {
@@ -53,10 +53,11 @@ describe('cron', () => {
       await store(org, -DAY_MS),
     ]
     await pass()
-    const { results } = await env.DB.prepare(
-      `select event.sequence, count(webhook_key) as deliveries from webhook_events event
+    const { results } = await stored
+      .prepare(
+        `select event.sequence, count(webhook_key) as deliveries from webhook_events event
        left join webhook_deliveries using (sequence) where event.sequence in (?, ?, ?, ?) group by 1 order by 1`,
-    )
+      )
       .bind(ofNone, old, pending, young)
       .all()
     expect(results).toEqual([
@@ -65,7 +66,7 @@ describe('cron', () => {
     ])
     expect(await leftOf(org)).toEqual({ events: 2, deliveries: 4 })
     // Once they're sent, or have failed, they expire as well.
-    await env.DB.prepare('update webhook_deliveries set next_attempt_at = null where sequence = ?').bind(pending).run()
+    await stored.prepare('update webhook_deliveries set next_attempt_at = null where sequence = ?').bind(pending).run()
     await pass()
     expect(await leftOf(org)).toEqual({ events: 1, deliveries: 2 })
   })
@@ -74,10 +75,10 @@ describe('cron', () => {
     const org = await newOrg()
     const sequence = await store(org, DAY_MS)
     const setNew = (isNew: number) =>
-      env.DB.prepare('update webhook_events set is_new = ? where sequence = ?').bind(isNew, sequence).run()
+      stored.prepare('update webhook_events set is_new = ? where sequence = ?').bind(isNew, sequence).run()
     await setNew(1)
     // Cron would drop it first: nobody asks for it.
-    await env.DB.prepare('update webhook_events set project_key = -1 where sequence = ?').bind(sequence).run()
+    await stored.prepare('update webhook_events set project_key = -1 where sequence = ?').bind(sequence).run()
     await pass()
     expect(await leftOf(org)).toEqual({ events: 1, deliveries: 0 })
     await setNew(0)
@@ -89,11 +90,12 @@ describe('cron', () => {
     const org = await newOrg()
     const limit = EXPIRED_EVENTS * EVENT_EXPIRY_STEPS
     const first = await store(org, DAY_MS)
-    await env.DB.prepare(
-      `with recursive n (i) as (select 1 union all select i + 1 from n where i < ?)
+    await stored
+      .prepare(
+        `with recursive n (i) as (select 1 union all select i + 1 from n where i < ?)
        insert into webhook_events (id, organization_key, project_key, type, subject_id, at, data, is_new)
        select 'n' || i, organization_key, project_key, type, '', at, '{}', 0 from webhook_events, n where sequence = ?`,
-    )
+      )
       .bind(limit, first)
       .run()
     await pass()
@@ -110,14 +112,15 @@ describe('cron', () => {
     const { webhooks } = (await org.owner.get('/api/webhooks')).body
     const [gone, kept] = await Promise.all(
       webhooks.map(({ id }: { id: string }) =>
-        env.DB.prepare('select key from webhooks where id = ?').bind(id).first('key'),
+        stored.prepare('select key from webhooks where id = ?').bind(id).first('key'),
       ),
     )
     const rows = 2 * PURGE_ROWS + 1
-    await env.DB.prepare(
-      `with recursive n (i) as (select 1 union all select i + 1 from n where i < ?)
+    await stored
+      .prepare(
+        `with recursive n (i) as (select 1 union all select i + 1 from n where i < ?)
        insert into webhook_deliveries (webhook_key, sequence, state, attempts, next_attempt_at) select ?, -i, 'pending', 0, 1 from n`,
-    )
+      )
       .bind(rows, gone)
       .run()
     await store(org, -DAY_MS)

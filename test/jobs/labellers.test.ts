@@ -3,6 +3,7 @@ import { describe, it } from 'vitest'
 import { sweep } from '../../src/jobs/sweep.ts'
 import { LABELLER_PASS_MS, LABELLER_TRACES, RESEND_AFTER_MS } from '../../src/limits.ts'
 import { aFeedback, aTrace } from '../support/builders.ts'
+import { stored } from '../support/database.ts'
 import { newOrg, type Org } from '../support/org.ts'
 import { reviewerOf } from '../support/reviews.ts'
 
@@ -95,16 +96,18 @@ describe('a labeler', () => {
   it('is searched for in all traces, in bounded steps', async ({ expect }) => {
     const org = await newOrg()
     const [deleted, old] = [await traceOf(org, 'ada@x.y', 'bob@x.y'), await traceOf(org, 'bob@x.y')]
-    await env.DB.prepare('update traces set timestamp = 0 where id = ?').bind(old.id).run()
-    const row = await env.DB.prepare('select key, organization_key from projects where id = ?')
+    await stored.prepare('update traces set timestamp = 0 where id = ?').bind(old.id).run()
+    const row = await stored
+      .prepare('select key, organization_key from projects where id = ?')
       .bind(org.project.id)
       .first()
-    await env.DB.prepare(
-      `insert into traces (key, id, organization_key, project_key, trace_id, root_span_id, name, status, timestamp, metadata,
+    await stored
+      .prepare(
+        `insert into traces (key, id, organization_key, project_key, trace_id, root_span_id, name, status, timestamp, metadata,
          completed_fields, revision, received_at, updated_at)
        with recursive n(i) as (select 1 union all select i + 1 from n where i < ${LABELLER_TRACES + 5})
        select i, ?1 || i, ?2, ?3, 'trace_' || ?1 || i, ?1 || i, 'x', 'running', i, '{}', '[]', '', 0, 0 from n`,
-    )
+      )
       .bind(crypto.randomUUID(), row?.organization_key, row?.key)
       .run()
     await deleted.remove()

@@ -14,6 +14,7 @@ import {
 } from '../../src/limits.ts'
 import { wrapBindings } from '../support/bindings.ts'
 import { aFeedback, anObservation, aSpan, aTrace } from '../support/builders.ts'
+import { stored } from '../support/database.ts'
 import { client, newOrg, type Org } from '../support/org.ts'
 import { deleteElsewhere } from '../support/projects.ts'
 import { newWorld } from '../support/samples.ts'
@@ -77,46 +78,58 @@ async function newFilled() {
   await org.ingest.post('/api/v1/observations', anObservation({ trace_id: deleted.trace_id }))
   const { spans } = (await org.owner.get(`/api/traces/${reviewed}`)).body
   await org.owner.put(`/api/spans/${spans[0].id}/review`, { decision: 'correct', approvedOutput: 'No' })
-  const row = await env.DB.prepare('select key, organization_key from projects where id = ?').bind(projectId).first()
+  const row = await stored.prepare('select key, organization_key from projects where id = ?').bind(projectId).first()
   const job: PurgeJob = {
     kind: 'purge_project',
     organizationKey: Number(row?.organization_key),
     projectKey: Number(row?.key),
   }
-  await env.DB.batch([
-    env.DB.prepare('insert into model_calls values (?, 1, 1)').bind(job.projectKey),
-    env.DB.prepare(
-      "insert into model_jobs values (?, ?, 'run_experiment', 'e', 'pending', 1, 0, 0, null, null, null, null, null, null)",
-    ).bind(job.organizationKey, job.projectKey),
-    env.DB.prepare(
-      `insert into result_judgments select experiment_key, item_id, 1, null, 1, 'model', 'Equal'
+  await stored.batch([
+    stored.prepare('insert into model_calls values (?, 1, 1)').bind(job.projectKey),
+    stored
+      .prepare(
+        "insert into model_jobs values (?, ?, 'run_experiment', 'e', 'pending', 1, 0, 0, null, null, null, null, null, null)",
+      )
+      .bind(job.organizationKey, job.projectKey),
+    stored
+      .prepare(
+        `insert into result_judgments select experiment_key, item_id, 1, null, 1, 'model', 'Equal'
         from experiment_results where experiment_key in (select key from experiments where project_key = ?)`,
-    ).bind(job.projectKey),
-    env.DB.prepare("insert into answer_days values (?, 1, 'step', 'late', 1, 0)").bind(job.projectKey),
-    env.DB.prepare(
-      "insert into problems (project_key, step_id, error_type, doc_slug, is_dismissed, updated_at, revision) values (?, 'step', '', '', 0, 1, '')",
-    ).bind(job.projectKey),
-    env.DB.prepare(
-      `insert into prompt_suggestions
+      )
+      .bind(job.projectKey),
+    stored.prepare("insert into answer_days values (?, 1, 'step', 'late', 1, 0)").bind(job.projectKey),
+    stored
+      .prepare(
+        "insert into problems (project_key, step_id, error_type, doc_slug, is_dismissed, updated_at, revision) values (?, 'step', '', '', 0, 1, '')",
+      )
+      .bind(job.projectKey),
+    stored
+      .prepare(
+        `insert into prompt_suggestions
        values (?, 'problem', ?, '', null, 1, null, null, '', null, null, null, null, null)`,
-    ).bind(job.projectKey, crypto.randomUUID()),
-    env.DB.prepare(
-      "insert into prompt_suggestion_examples select ?, 'span', key, '[]', '[]' from traces where id = ?",
-    ).bind(crypto.randomUUID(), world.id),
-    env.DB.prepare(
-      "insert into review_assignments select key, root_span_id, 'user', project_key, null, 1, 1 from traces where id = ?",
-    ).bind(world.id),
-    env.DB.prepare("insert into output_days values (?, 1, 'step', 1, 0)").bind(job.projectKey),
-    env.DB.prepare("insert into use_days values (?, 1, 'step', '', 1, 1, 1, '{}')").bind(job.projectKey),
-    env.DB.prepare(
-      `insert into watch_looks select a.text_key, a.activated_at, 20, 0, 20, 20, 20, '[]', null
+      )
+      .bind(job.projectKey, crypto.randomUUID()),
+    stored
+      .prepare("insert into prompt_suggestion_examples select ?, 'span', key, '[]', '[]' from traces where id = ?")
+      .bind(crypto.randomUUID(), world.id),
+    stored
+      .prepare(
+        "insert into review_assignments select key, root_span_id, 'user', project_key, null, 1, 1 from traces where id = ?",
+      )
+      .bind(world.id),
+    stored.prepare("insert into output_days values (?, 1, 'step', 1, 0)").bind(job.projectKey),
+    stored.prepare("insert into use_days values (?, 1, 'step', '', 1, 1, 1, '{}')").bind(job.projectKey),
+    stored
+      .prepare(
+        `insert into watch_looks select a.text_key, a.activated_at, 20, 0, 20, 20, 20, '[]', null
        from text_activations a join versioned_texts t on t.key = a.text_key where t.project_key = ?`,
-    ).bind(job.projectKey),
-    env.DB.prepare("insert into dataset_removals values (?, 'step', 1, null)").bind(job.projectKey),
-    env.DB.prepare('insert into counted_days values (?, 1, null, 0, 0, 1, null, 0)').bind(job.projectKey),
+      )
+      .bind(job.projectKey),
+    stored.prepare("insert into dataset_removals values (?, 'step', 1, null)").bind(job.projectKey),
+    stored.prepare('insert into counted_days values (?, 1, null, 0, 0, 1, null, 0)').bind(job.projectKey),
   ])
   await newWebhooks(org)
-  const traceKey = await env.DB.prepare('select key from traces where id = ?').bind(world.id).first('key')
+  const traceKey = await stored.prepare('select key from traces where id = ?').bind(world.id).first('key')
   for (const about of [{ traceKey }, { isPending: true }]) await storeEvent(org, { projectId, ...about })
   return { org, world, job, reviewedId: reviewed }
 }
@@ -147,7 +160,8 @@ async function newDeleted() {
 
 /** The tables with the given column. */
 async function tablesWith(column: string): Promise<string[]> {
-  const { results } = await env.DB.prepare("select name from sqlite_master where type = 'table' and sql like ?")
+  const { results } = await stored
+    .prepare("select name from sqlite_master where type = 'table' and sql like ?")
     .bind(`%\`${column}\` %`)
     .all<{ name: string }>()
   return results.map(({ name }) => name)
@@ -169,7 +183,8 @@ async function leftOf({ org, job }: { org: { id: string }; job: PurgeJob }): Pro
   const left: Record<string, number> = {}
   for (const [column, condition] of Object.entries(OF_PROJECT)) {
     for (const name of await tablesWith(column)) {
-      const n = await env.DB.prepare(`select count(*) as n from ${name} where ${condition}`)
+      const n = await stored
+        .prepare(`select count(*) as n from ${name} where ${condition}`)
         .bind(job.projectKey)
         .first<number>('n')
       if (name !== 'audit_log') left[name] = Math.max(left[name] ?? 0, n ?? 0)
@@ -187,15 +202,16 @@ const none = (left: Record<string, number>) => Object.fromEntries(Object.keys(le
  * rows after the project's own rows are gone.
  */
 async function childKeys({ projectKey }: PurgeJob) {
-  const receivers = await env.DB.prepare(
-    `select distinct webhook_key as key from webhook_deliveries
+  const receivers = await stored
+    .prepare(
+      `select distinct webhook_key as key from webhook_deliveries
      where sequence in (select sequence from webhook_events where project_key = ?)`,
-  )
+    )
     .bind(projectKey)
     .all<{ key: number }>()
   const keysIn = async (table: string) =>
     (
-      await env.DB.prepare(`select key from ${table} where project_key = ?`).bind(projectKey).all<{ key: number }>()
+      await stored.prepare(`select key from ${table} where project_key = ?`).bind(projectKey).all<{ key: number }>()
     ).results.map(({ key }) => key)
   return {
     trace_key: await keysIn('traces'),
@@ -209,9 +225,8 @@ async function orphansOf(keys: Awaited<ReturnType<typeof childKeys>>): Promise<s
   const orphans: string[] = []
   for (const [column, values] of Object.entries(keys)) {
     for (const name of await tablesWith(column)) {
-      const row = await env.DB.prepare(
-        `select 1 from ${name} where ${column} in (select value from json_each(?)) limit 1`,
-      )
+      const row = await stored
+        .prepare(`select 1 from ${name} where ${column} in (select value from json_each(?)) limit 1`)
         .bind(JSON.stringify(values))
         .first()
       if (row) orphans.push(name)
@@ -238,7 +253,8 @@ describe('the purge of a deleted project', () => {
     expect(await leftOf(deleted)).toEqual(none(filled))
     expect(await orphansOf(keys)).toEqual([])
     expect(await restOf()).toEqual(before)
-    const row = await env.DB.prepare('select slug, name from projects where key = ?')
+    const row = await stored
+      .prepare('select slug, name from projects where key = ?')
       .bind(deleted.job.projectKey)
       .first()
     expect(row).toEqual({ slug: `~${deleted.org.project.id}`, name: '' })
@@ -297,25 +313,31 @@ describe('the purge of a deleted project', () => {
     await runAll(job)
     await sweepPurges()
     const insert = [
-      env.DB.prepare('insert into model_calls values (?, 1, 1)').bind(job.projectKey),
-      env.DB.prepare(
-        "insert into model_jobs values (?, ?, 'run_experiment', 'e', 'pending', 1, 0, 0, null, null, null, null, null, null)",
-      ).bind(job.organizationKey, job.projectKey),
-      env.DB.prepare("insert into output_days values (?, 1, 'step', 1, 0)").bind(job.projectKey),
-      env.DB.prepare("insert into use_days values (?, 1, 'step', '', 1, 1, 1, '{}')").bind(job.projectKey),
-      env.DB.prepare(
-        `insert into versioned_texts (id, organization_key, project_key, kind, name, title, created_at)
+      stored.prepare('insert into model_calls values (?, 1, 1)').bind(job.projectKey),
+      stored
+        .prepare(
+          "insert into model_jobs values (?, ?, 'run_experiment', 'e', 'pending', 1, 0, 0, null, null, null, null, null, null)",
+        )
+        .bind(job.organizationKey, job.projectKey),
+      stored.prepare("insert into output_days values (?, 1, 'step', 1, 0)").bind(job.projectKey),
+      stored.prepare("insert into use_days values (?, 1, 'step', '', 1, 1, 1, '{}')").bind(job.projectKey),
+      stored
+        .prepare(
+          `insert into versioned_texts (id, organization_key, project_key, kind, name, title, created_at)
          values (?, ?, ?, 'prompt', 'late', '', 0)`,
-      ).bind(crypto.randomUUID(), job.organizationKey, job.projectKey),
-      env.DB.prepare(
-        `insert into traces (key, id, organization_key, project_key, trace_id, root_span_id, name, status, timestamp,
+        )
+        .bind(crypto.randomUUID(), job.organizationKey, job.projectKey),
+      stored
+        .prepare(
+          `insert into traces (key, id, organization_key, project_key, trace_id, root_span_id, name, status, timestamp,
            metadata, completed_fields, revision, received_at, updated_at)
          values (?, ?, ?, ?, 'trace_late', 'root', 'late', 'running', 0, '{}', '[]', 'r', 0, 0)`,
-      ).bind(Math.floor(Math.random() * 2 ** 40), crypto.randomUUID(), job.organizationKey, job.projectKey),
+        )
+        .bind(Math.floor(Math.random() * 2 ** 40), crypto.randomUUID(), job.organizationKey, job.projectKey),
     ]
-    await env.DB.batch(insert)
+    await stored.batch(insert)
     const isDue = () =>
-      env.DB.prepare('select purge_due_at from projects where key = ?').bind(job.projectKey).first('purge_due_at')
+      stored.prepare('select purge_due_at from projects where key = ?').bind(job.projectKey).first('purge_due_at')
     expect(await isDue()).not.toBeNull()
     vi.useFakeTimers({ toFake: ['Date'] })
     vi.setSystemTime(Date.now() + DELETION_SETTLE_MS + 1)
@@ -348,16 +370,18 @@ describe('the purge of a deleted project', () => {
     const deleted = await newDeleted()
     const { job } = deleted
     const count = PROJECT_PURGE_TRACES * PROJECT_PURGE_STEPS + 1
-    await env.DB.prepare(
-      `with recursive n(i) as (select 1 union all select i + 1 from n where i < ?1)
+    await stored
+      .prepare(
+        `with recursive n(i) as (select 1 union all select i + 1 from n where i < ?1)
        insert into traces (key, id, organization_key, project_key, trace_id, root_span_id, name, status, timestamp,
          metadata, completed_fields, revision, received_at, updated_at)
        select ?2 + i, ?3 || i, ?4, ?5, 'trace_' || i, 'root', 'many', 'running', i, '{}', '[]', 'r', 0, 0 from n`,
-    )
+      )
       .bind(count, Math.floor(Math.random() * 2 ** 40), crypto.randomUUID(), job.organizationKey, job.projectKey)
       .run()
     const live = () =>
-      env.DB.prepare('select count(*) as n from traces where project_key = ? and deleted_at is null')
+      stored
+        .prepare('select count(*) as n from traces where project_key = ? and deleted_at is null')
         .bind(job.projectKey)
         .first('n')
     const sent: Job[] = []
@@ -409,7 +433,7 @@ describe('the purge of a deleted project', () => {
   })
 
   async function jobOf(projectId: string): Promise<PurgeJob> {
-    const row = await env.DB.prepare('select key, organization_key from projects where id = ?').bind(projectId).first()
+    const row = await stored.prepare('select key, organization_key from projects where id = ?').bind(projectId).first()
     return { kind: 'purge_project', organizationKey: Number(row?.organization_key), projectKey: Number(row?.key) }
   }
 
@@ -434,9 +458,8 @@ describe('the purge of a deleted project', () => {
     await runAll(job)
     const marked = async () =>
       (
-        await env.DB.prepare(
-          'select email from users where organization_key = ? and unchecked_since is not null order by email',
-        )
+        await stored
+          .prepare('select email from users where organization_key = ? and unchecked_since is not null order by email')
           .bind(job.organizationKey)
           .all<{ email: string }>()
       ).results.map(({ email }) => email)

@@ -7,6 +7,7 @@ import { sweep } from '../../src/jobs/sweep.ts'
 import { PURGE_ROWS, PURGE_STEPS, RESEND_AFTER_MS } from '../../src/limits.ts'
 import { wrapBindings } from '../support/bindings.ts'
 import { aFeedback, anObservation, aSpan, aTrace } from '../support/builders.ts'
+import { stored } from '../support/database.ts'
 import { newOrg } from '../support/org.ts'
 import { reviewerOf } from '../support/reviews.ts'
 import { newWebhooks, storeEvent } from '../support/webhooks.ts'
@@ -45,7 +46,7 @@ async function deletedTrace() {
   await org.ingest.post('/api/v1/feedback', aFeedback({ trace_id }))
   const { userId } = await reviewerOf(org)
   await org.owner.post('/api/review-queue/assign', { spanIds: [span.span_id], userIds: [userId] })
-  const row = await env.DB.prepare('select key, organization_key from traces where id = ?').bind(id).first()
+  const row = await stored.prepare('select key, organization_key from traces where id = ?').bind(id).first()
   const job: PurgeJob = {
     kind: 'purge_trace',
     organizationKey: Number(row?.organization_key),
@@ -63,7 +64,7 @@ async function deletedTrace() {
 
 async function leftOf({ job, org }: { job: PurgeJob; org: { id: string } }) {
   const count = async (table: string, column = 'trace_key') =>
-    (await env.DB.prepare(`select count(*) as n from ${table} where ${column} = ?`).bind(job.traceKey).first())?.n
+    (await stored.prepare(`select count(*) as n from ${table} where ${column} = ?`).bind(job.traceKey).first())?.n
   return {
     traces: await count('traces', 'key'),
     fields: await count('trace_fields'),
@@ -73,9 +74,10 @@ async function leftOf({ job, org }: { job: PurgeJob; org: { id: string } }) {
     suggestions: await count('suggestions'),
     assignments: await count('review_assignments'),
     events: await count('webhook_events'),
-    deliveries: await env.DB.prepare(
-      'select count(*) as n from webhook_deliveries where webhook_key in (select key from webhooks where organization_key = ?)',
-    )
+    deliveries: await stored
+      .prepare(
+        'select count(*) as n from webhook_deliveries where webhook_key in (select key from webhooks where organization_key = ?)',
+      )
       .bind(job.organizationKey)
       .first('n'),
     objects: (await env.PAYLOADS.list({ prefix: `${org.id}/` })).objects.length,
@@ -121,10 +123,11 @@ describe('the purge of a deleted trace', () => {
     const prefix = `${deleted.org.id}/${deleted.job.traceKey}/`
     const names = Array.from({ length: 1100 }, () => prefix + crypto.randomUUID())
     await Promise.all(names.map(name => env.PAYLOADS.put(name, '1')))
-    await env.DB.prepare(
-      `with recursive n(i) as (select 1 union all select i + 1 from n where i < 12000)
+    await stored
+      .prepare(
+        `with recursive n(i) as (select 1 union all select i + 1 from n where i < 12000)
        insert into spans (id, trace_key, is_root, step_id, timestamp) select 's' || i, ?, 0, 'step', 0 from n`,
-    )
+      )
       .bind(deleted.job.traceKey)
       .run()
     await runJob(deleted.job, env)
@@ -154,9 +157,9 @@ describe('the purge of a deleted trace', () => {
     const trace = aTrace()
     const { id } = (await org.ingest.post('/api/v1/traces', trace)).body
     await org.ingest.post('/api/v1/observations', anObservation({ trace_id: trace.trace_id }))
-    const key = await env.DB.prepare('select key from traces where id = ?').bind(id).first('key')
+    const key = await stored.prepare('select key from traces where id = ?').bind(id).first('key')
     await org.owner.delete(`/api/traces/${id}`)
-    const left = () => env.DB.prepare('select count(*) as n from observations where trace_key = ?').bind(key).first('n')
+    const left = () => stored.prepare('select count(*) as n from observations where trace_key = ?').bind(key).first('n')
     await expect.poll(left, { timeout: 10_000 }).toBe(0)
   })
 
@@ -169,7 +172,8 @@ describe('the purge of a deleted trace', () => {
     const read = (await org.read.get(`/api/traces/${id}`)).body
     expect(read.spans[0].output).toBe('z'.repeat(20_000))
     expect((await org.ingest.get('/api/v1/traces/search?group_id=session-1')).body.count).toBe(1)
-    const live = await env.DB.prepare('select key, organization_key from traces where id = ? and deleted_at is null')
+    const live = await stored
+      .prepare('select key, organization_key from traces where id = ? and deleted_at is null')
       .bind(id)
       .first()
     await runJob(
@@ -259,11 +263,12 @@ describe('the purge of a deleted trace', () => {
   it('runs in bounded parts, each of which queues the next', async ({ expect }) => {
     const deleted = await deletedTrace()
     const rows = PURGE_ROWS * PURGE_STEPS + 1000
-    await env.DB.prepare(
-      `with recursive n(i) as (select 1 union all select i + 1 from n where i < ?)
+    await stored
+      .prepare(
+        `with recursive n(i) as (select 1 union all select i + 1 from n where i < ?)
        insert into observations (trace_key, id, type, data, timestamp, received_at)
        select ?, 'o' || i, 'input', '1', 0, 0 from n`,
-    )
+      )
       .bind(rows, deleted.job.traceKey)
       .run()
     const sent: Job[] = []

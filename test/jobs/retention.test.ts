@@ -6,6 +6,7 @@ import { sweep } from '../../src/jobs/sweep.ts'
 import { RETENTION_PASS_MS, RETENTION_STEPS, RETENTION_TRACES } from '../../src/limits.ts'
 import { resultsOf } from '../support/batch.ts'
 import { aTraceId } from '../support/builders.ts'
+import { stored } from '../support/database.ts'
 import { newOrg, type Org } from '../support/org.ts'
 import { newWebhooks, storeEvent } from '../support/webhooks.ts'
 
@@ -94,7 +95,7 @@ describe('a project with retentionDays', () => {
       decision: 'correct',
       approvedOutput: `${large}!`,
     })
-    const key = await env.DB.prepare('select key from traces where id = ?').bind(id).first('key')
+    const key = await stored.prepare('select key from traces where id = ?').bind(id).first('key')
     await newWebhooks(org)
     await storeEvent(org, { projectId: org.project.id, traceKey: key, isPending: true })
     await retention(org, { retentionDays: 30, retainReviewed: false })
@@ -104,7 +105,8 @@ describe('a project with retentionDays', () => {
     expect(sent).toMatchObject([{ kind: 'purge_trace', traceKey: key }])
     for (const job of sent) await runJob(job, env)
     for (const table of ['spans', 'observations', 'reviews', 'feedback', 'trace_fields', 'webhook_events']) {
-      const rows = await env.DB.prepare(`select count(*) as count from ${table} where trace_key = ?`)
+      const rows = await stored
+        .prepare(`select count(*) as count from ${table} where trace_key = ?`)
         .bind(key)
         .first('count')
       expect(rows, table).toBe(0)
@@ -127,18 +129,20 @@ describe('a project with retentionDays', () => {
         traces.slice(start, start + 500).map(body => ({ type: 'trace', body })),
       )
     }
-    await env.DB.prepare(
-      `update spans set review_state = 'accepted' where (id, trace_key) in (
+    await stored
+      .prepare(
+        `update spans set review_state = 'accepted' where (id, trace_key) in (
          select root_span_id, key from traces where project_key = (select key from projects where id = ?)
          order by timestamp limit 130)`,
-    )
+      )
       .bind(org.project.id)
       .run()
     const left = async () =>
-      env.DB.prepare(
-        `select count(*) as count from traces
+      stored
+        .prepare(
+          `select count(*) as count from traces
          where deleted_at is null and project_key = (select key from projects where id = ?)`,
-      )
+        )
         .bind(org.project.id)
         .first('count')
     await retention(org, { retentionDays: 30 })

@@ -1,9 +1,9 @@
-import { env } from 'cloudflare:workers'
 import { afterEach, describe, it, vi } from 'vitest'
 import { SCOPES } from '../../src/domain/api-key.ts'
 import { sha256Hex } from '../../src/domain/hash.ts'
 import { KEY_FRESH_MS } from '../../src/limits.ts'
 import { failing, wrapBindings } from '../support/bindings.ts'
+import { stored } from '../support/database.ts'
 import { keysIn, listed, newKey, rotate, setTime, statusFor } from '../support/keys.ts'
 import { client, newOrg, type Org } from '../support/org.ts'
 import { page, signIn } from '../support/session.ts'
@@ -55,13 +55,14 @@ describe('an API key', () => {
     for (const secret of [key, rotated.key, org.ownerKey, org.projectKey]) {
       expect(secret).toMatch(/^cs_[0-9A-Za-z]{24}$/)
       expect(list).not.toContain(secret.slice(8))
-      const { results } = await env.DB.prepare('select * from api_keys where hash = ?')
+      const { results } = await stored
+        .prepare('select * from api_keys where hash = ?')
         .bind(await sha256Hex(secret))
         .all()
       expect(results).toHaveLength(1)
     }
     // No column of any row contains the secret.
-    const { results } = await env.DB.prepare('select * from api_keys').all()
+    const { results } = await stored.prepare('select * from api_keys').all()
     for (const secret of [key, rotated.key]) expect(JSON.stringify(results)).not.toContain(secret.slice(8))
   })
 

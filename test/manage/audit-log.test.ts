@@ -7,6 +7,7 @@ import type { Env } from '../../src/env.ts'
 import { sweep } from '../../src/jobs/sweep.ts'
 import { AUDIT_PASS_MS, AUDIT_RETENTION_DAYS, AUDIT_SWEEP_ROWS, MAX_SCANNED_ENTRIES } from '../../src/limits.ts'
 import { failingAt, rowsReadBy, wrapBindings } from '../support/bindings.ts'
+import { stored } from '../support/database.ts'
 import { type ApiResponse, admin, type Client, client, newOrg, type Org, REVIEWER_EMAIL } from '../support/org.ts'
 import { methodOf, newWorld, renew, sampleOf, successesOf, type World } from '../support/samples.ts'
 import { ORIGIN } from '../support/session.ts'
@@ -371,14 +372,15 @@ const byAction = <Each extends { action: string }>(entries: readonly Each[]): Ea
 
 /** The number of entries in all organizations. */
 const entriesInAll = async (): Promise<number> =>
-  Number((await env.DB.prepare('select count(*) as n from audit_log').first())?.n)
+  Number((await stored.prepare('select count(*) as n from audit_log').first())?.n)
 
 const numberOf = async (organizationId: string): Promise<number> =>
   Number(
     (
-      await env.DB.prepare(
-        'select count(*) as n from audit_log where organization_key = (select key from organizations where id = ?)',
-      )
+      await stored
+        .prepare(
+          'select count(*) as n from audit_log where organization_key = (select key from organizations where id = ?)',
+        )
         .bind(organizationId)
         .first()
     )?.n,
@@ -386,11 +388,12 @@ const numberOf = async (organizationId: string): Promise<number> =>
 
 /** Inserts many entries, a millisecond apart, oldest first, directly into a tenant's log. */
 const manyEntries = (org: Org, count: number, firstAt: number, action = 'user.create') =>
-  env.DB.prepare(
-    `with recursive n(i) as (select 0 union all select i + 1 from n where i + 1 < ?1)
+  stored
+    .prepare(
+      `with recursive n(i) as (select 0 union all select i + 1 from n where i + 1 < ?1)
      insert into audit_log select key, ?2 + i, lower(hex(randomblob(4))) || '-0000-4000-8000-' || printf('%012d', i),
        null, null, null, iif(i % 4000 = 0, 'trace.delete', ?3), ?4, null, null, ?4, null from n, organizations where id = ?5`,
-  )
+    )
     .bind(count, firstAt, action, crypto.randomUUID(), org.id)
     .run()
 
@@ -521,7 +524,7 @@ describe('old entries in the audit log', () => {
   const DAY_MS = 24 * 3_600_000
   /** Runs cron often enough for a pass over all organizations. */
   const sweepAll = async (now: number, bindings: Env = env) => {
-    await env.DB.prepare("delete from sweeps where name = 'audit'").run()
+    await stored.prepare("delete from sweeps where name = 'audit'").run()
     for (let run = 0; run < 5; run++) await sweep(bindings, now)
   }
 

@@ -1,5 +1,5 @@
-import { env } from 'cloudflare:workers'
 import { describe, it } from 'vitest'
+import { stored } from '../support/database.ts'
 import { keysIn, listed, newKey, rotate } from '../support/keys.ts'
 import { client, newOrg, type Org } from '../support/org.ts'
 import { cookieIn, page, signIn, visitor } from '../support/session.ts'
@@ -7,7 +7,7 @@ import { cookieIn, page, signIn, visitor } from '../support/session.ts'
 const REFUSED = { status: 403, body: { error: 'Forbidden', code: 'person_required' } }
 
 /** Makes a key look like one from before keys recorded who they act as. */
-const forgetActor = (id: string) => env.DB.prepare('update api_keys set acts_as = null where id = ?').bind(id).run()
+const forgetActor = (id: string) => stored.prepare('update api_keys set acts_as = null where id = ?').bind(id).run()
 
 const callerOf = async (secret: string) => (await client({ 'x-api-key': secret }).get('/api/session')).body
 

@@ -1,6 +1,6 @@
-import { env } from 'cloudflare:workers'
 import { describe, it } from 'vitest'
 import { MAX_CONTENT_BYTES, MAX_SCHEMA_BYTES, MAX_VERSIONS_BYTES, VERSION_BYTES } from '../../src/limits.ts'
+import { stored } from '../support/database.ts'
 import { newOrg } from '../support/org.ts'
 import { aText, kindsOfText, newText, statusCounts, times } from '../support/texts.ts'
 
@@ -106,7 +106,8 @@ describe("a prompt's outputSchema", () => {
     const org = await newOrg()
     const text = await newText(kind, org)
     const broken = JSON.stringify({ properties: { a: { type: 'text' } } })
-    await env.DB.prepare('update text_versions set output_schema = ? where id = ?')
+    await stored
+      .prepare('update text_versions set output_schema = ? where id = ?')
       .bind(broken, text.created.versionId)
       .run()
     const response = await text.add({ content: 'x' })

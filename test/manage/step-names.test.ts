@@ -7,6 +7,7 @@ import { findSubject } from '../../src/store/attribution/subject.ts'
 import { newDisputed, storeOf, withoutQueue } from '../support/attribution.ts'
 import { countingBindings, rowsReadBy } from '../support/bindings.ts'
 import { aSpan, aTrace, timeAfter } from '../support/builders.ts'
+import { stored } from '../support/database.ts'
 import { type ApiResponse, newOrg, type Org } from '../support/org.ts'
 import { deleteElsewhere } from '../support/projects.ts'
 import { newReviewed, reviewerOf } from '../support/reviews.ts'
@@ -175,9 +176,8 @@ describe('PUT /api/projects/{projectId}/step-names', () => {
     await rename(org, { a: 'b' })
     await deleteElsewhere(org.project.id)
     expect((await put(org, { a: 'c' })).status).toBe(404)
-    const row = await env.DB.prepare(
-      'select new_name from step_names where project_key = (select key from projects where id = ?)',
-    )
+    const row = await stored
+      .prepare('select new_name from step_names where project_key = (select key from projects where id = ?)')
       .bind(org.project.id)
       .first('new_name')
     expect(row).toBe('b')
@@ -323,13 +323,11 @@ describe('a renamed step', () => {
       await org.owner.put(`/api/spans/${spanId}/review`, decision)
     }
     const counted = "select key, ?, ?, 'agent_error', 2, 0 from projects where id = ?"
-    await env.DB.batch(
+    await stored.batch(
       ['old', 'new'].map(stepId =>
-        env.DB.prepare(`insert into answer_days ${counted}`).bind(
-          Math.floor(Date.now() / DAY_MS),
-          stepId,
-          org.project.id,
-        ),
+        stored
+          .prepare(`insert into answer_days ${counted}`)
+          .bind(Math.floor(Date.now() / DAY_MS), stepId, org.project.id),
       ),
     )
     for (let run = 1; run <= 2; run++) await sweep(env, Date.now() + run * 60_000)
@@ -362,7 +360,7 @@ describe('a renamed step', () => {
     const accepted = async () => (await org.read.get(list('/api/insights', ''))).body.steps
     expect(await accepted()).toMatchObject([{ stepId: 'new', accepted: 2 }])
     const keys = 'select key as traceKey, organization_key as organizationKey from traces where id = ?'
-    const trace = await env.DB.prepare(keys).bind(id).first<{ traceKey: number; organizationKey: number }>()
+    const trace = await stored.prepare(keys).bind(id).first<{ traceKey: number; organizationKey: number }>()
     await org.clientOf(org.ownerKey, withoutQueue()).delete(`/api/traces/${id}`)
     if (trace) await runJob({ kind: 'purge_trace', ...trace }, env)
     expect(await accepted()).toMatchObject([{ stepId: 'new', accepted: 1 }])

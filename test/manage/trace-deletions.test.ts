@@ -5,6 +5,7 @@ import { runJob } from '../../src/jobs/consumer.ts'
 import { MAX_DELETED_TRACES } from '../../src/limits.ts'
 import { failing, wrapBindings } from '../support/bindings.ts'
 import { aTrace } from '../support/builders.ts'
+import { stored } from '../support/database.ts'
 import { type Client, newOrg, type Org } from '../support/org.ts'
 import { newReviewed } from '../support/reviews.ts'
 import { manyTraces } from '../support/traces.ts'
@@ -104,7 +105,8 @@ describe('a deletion of many traces', () => {
     expect(sent).toMatchObject([{ kind: 'purge_trace' }, { kind: 'purge_trace' }])
     for (const job of sent) await runJob(job, env)
     const keys = sent.map(job => ('traceKey' in job ? job.traceKey : 0))
-    const left = await env.DB.prepare('select count(*) as n from traces where key in (?, ?)')
+    const left = await stored
+      .prepare('select count(*) as n from traces where key in (?, ?)')
       .bind(...keys)
       .first()
     expect(left?.n).toBe(0)

@@ -6,6 +6,7 @@ import { sweep } from '../../src/jobs/sweep.ts'
 import { DELETION_ROWS, DELETION_SETTLE_MS, DELETION_STEPS, DELETION_TRACES, KEY_FRESH_MS } from '../../src/limits.ts'
 import { failing, wrapBindings } from '../support/bindings.ts'
 import { aFeedback, aTrace } from '../support/builders.ts'
+import { stored } from '../support/database.ts'
 import { client, newOrg, type Org } from '../support/org.ts'
 import { newReviewed, reviewerOf } from '../support/reviews.ts'
 import { page, signIn } from '../support/session.ts'
@@ -22,7 +23,7 @@ const LABELLER = { name: 'Ada Lopez', email: EMAIL }
 /** Runs cron until all deletions are finished. Without a queue, each cron run does one job. */
 async function finishDeletions(): Promise<void> {
   const { JOBS, ...bindings } = env
-  const left = async () => Number((await env.DB.prepare('select count(*) as n from user_deletions').first())?.n)
+  const left = async () => Number((await stored.prepare('select count(*) as n from user_deletions').first())?.n)
   for (let at = Date.now(); (await left()) > 0; at += DELETION_SETTLE_MS) {
     vi.useFakeTimers({ toFake: ['Date'], now: at })
     await sweep(bindings, at)
@@ -54,7 +55,8 @@ async function placesOf(text: string): Promise<string[]> {
   const places = []
   for (const [table, names] of Object.entries(columns)) {
     for (const name of names) {
-      const row = await env.DB.prepare(`select count(*) as n from ${table} where instr(${name}, ?) > 0`)
+      const row = await stored
+        .prepare(`select count(*) as n from ${table} where instr(${name}, ?) > 0`)
         .bind(text)
         .first()
       if (Number(row?.n) > 0) places.push(`${table}.${name}`)
@@ -98,10 +100,11 @@ async function userWithRecords() {
     const view = { projectSlug: 'support', name: shared ? 'Ours' : 'Mine', page: 'traces', query: '', shared }
     expectStatus(await reviewer.post('/api/views', view), 201)
   }
-  await env.DB.prepare(
-    `insert into problems (project_key, step_id, error_type, doc_slug, is_dismissed, assignee_id, updated_at, revision)
+  await stored
+    .prepare(
+      `insert into problems (project_key, step_id, error_type, doc_slug, is_dismissed, assignee_id, updated_at, revision)
      select key, 'step', '', '', 0, ?2, 1, '' from projects where id = ?1`,
-  )
+    )
     .bind(org.project.id, userId)
     .run()
   await newWebhooks(org)
@@ -115,9 +118,8 @@ async function userWithRecords() {
 const viewsIn = async ({ project }: Org): Promise<number> =>
   Number(
     (
-      await env.DB.prepare(
-        'select count(*) as n from saved_views where project_key = (select key from projects where id = ?)',
-      )
+      await stored
+        .prepare('select count(*) as n from saved_views where project_key = (select key from projects where id = ?)')
         .bind(project.id)
         .first()
     )?.n,
@@ -249,32 +251,41 @@ describe('a deleted user', () => {
 describe('the job that renames records', () => {
   it('runs in bounded steps, even twice and in parallel', { timeout: 60_000 }, async ({ expect }) => {
     const { org, userId, read } = await userWithRecords()
-    const row = await env.DB.prepare('select key, organization_key from projects where id = ?')
+    const row = await stored
+      .prepare('select key, organization_key from projects where id = ?')
       .bind(org.project.id)
       .first()
     const [projectKey, organizationKey] = [Number(row?.key), Number(row?.organization_key)]
     const numbers = (count: number) =>
       `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${count})`
     // Enough older traces, counts and log entries for several steps each. The last trace has feedback.
-    await env.DB.batch([
-      env.DB.prepare(
-        `insert into traces (key, id, organization_key, project_key, trace_id, root_span_id, name, status, timestamp, metadata,
+    await stored.batch([
+      stored
+        .prepare(
+          `insert into traces (key, id, organization_key, project_key, trace_id, root_span_id, name, status, timestamp, metadata,
            completed_fields, revision, received_at, updated_at)
          ${numbers(DELETION_TRACES + 5)} select i, ?1 || i, ?2, ?3, 'trace_' || ?1 || i, ?1 || i, 'x', 'running', i, '{}', '[]', '', 0, 0
          from n`,
-      ).bind(crypto.randomUUID(), organizationKey, projectKey),
-      env.DB.prepare(
-        `insert into feedback (id, trace_key, user_id, timestamp, received_at, created_by, labeller)
+        )
+        .bind(crypto.randomUUID(), organizationKey, projectKey),
+      stored
+        .prepare(
+          `insert into feedback (id, trace_key, user_id, timestamp, received_at, created_by, labeller)
          values (?, 1, ?, 0, 0, '', '{"email":"ada@example.com"}')`,
-      ).bind(crypto.randomUUID(), userId),
-      env.DB.prepare(
-        `insert into review_days (project_key, day, step_id, prompt_version_id, user_id, error_type, accepted, corrected)
+        )
+        .bind(crypto.randomUUID(), userId),
+      stored
+        .prepare(
+          `insert into review_days (project_key, day, step_id, prompt_version_id, user_id, error_type, accepted, corrected)
          ${numbers(DELETION_ROWS + 5)} select ?1, i / 100, i, '', iif(i % 2 = 0, ?2, 'other'), '', 1, 0 from n`,
-      ).bind(projectKey, userId),
-      env.DB.prepare(
-        `insert into audit_log (organization_key, created_at, id, user_id, action, target_id, request_id)
+        )
+        .bind(projectKey, userId),
+      stored
+        .prepare(
+          `insert into audit_log (organization_key, created_at, id, user_id, action, target_id, request_id)
          ${numbers(DELETION_ROWS + 5)} select ?1, i / 7, ?2 || i, ?3, 'x', 'y', 'z' from n`,
-      ).bind(organizationKey, crypto.randomUUID(), userId),
+        )
+        .bind(organizationKey, crypto.randomUUID(), userId),
     ])
     const sent: Job[] = []
     const bindings = { ...env, JOBS: { send: async (job: Job) => sent.push(job) } as unknown as Queue<Job> }
@@ -284,9 +295,8 @@ describe('the job that renames records', () => {
     await Promise.all([runJob(job, bindings), runJob(job, bindings)])
     expect(DELETION_STEPS).toBeGreaterThan(8)
     expect(await placesOf(userId)).toEqual(['user_deletions.user_id'])
-    const days = await env.DB.prepare(
-      'select count(*) as n, sum(accepted) as accepted from review_days where project_key = ?',
-    )
+    const days = await stored
+      .prepare('select count(*) as n, sum(accepted) as accepted from review_days where project_key = ?')
       .bind(projectKey)
       .first()
     expect(days).toEqual({ n: DELETION_ROWS + 6, accepted: DELETION_ROWS + 6 })

@@ -7,6 +7,7 @@ import { KEY_FRESH_MS, MAX_EMAIL_LENGTH } from '../../src/limits.ts'
 import { Deadline } from '../../src/store/core/deadline.ts'
 import { newTeam } from '../support/access.ts'
 import { failing, wrapBindings } from '../support/bindings.ts'
+import { stored } from '../support/database.ts'
 import { newOrg, type Org } from '../support/org.ts'
 import { signIn } from '../support/session.ts'
 import { newTrace } from '../support/trace.ts'
@@ -177,7 +178,7 @@ describe("a labeler's user", () => {
       await give({ comment: 'x', labeller: { name: 'A.', email } })
     expect((await read()).feedback.map(({ userId }: { userId: string }) => userId)).toEqual([user.id, user.id])
     expect(await usersIn(org)).toEqual([user])
-    const { results } = await env.DB.prepare('select 1 from users where id = ?').bind(user.id).all()
+    const { results } = await stored.prepare('select 1 from users where id = ?').bind(user.id).all()
     expect(results).toHaveLength(1)
   })
 })

@@ -9,6 +9,7 @@ import { MAX_EXPORT_BYTES, MAX_EXPORT_RECORDS, MAX_EXPORTED_STATES } from '../..
 import { failing, recordingBindings, wrapBindings } from '../support/bindings.ts'
 import { aTrace } from '../support/builders.ts'
 import { compressed } from '../support/compressed.ts'
+import { stored } from '../support/database.ts'
 import { newOrg, type Org } from '../support/org.ts'
 import { recorded } from '../support/recorded.ts'
 import { aHexTraceId, aLogExport, aMessage, anExport, anExportedSpan } from '../support/telemetry.ts'
@@ -174,7 +175,7 @@ describe('an export', () => {
     const spans = Array.from({ length: 5000 }, () => anExportedSpan({ attributes }))
     expect((await org.bearer(bindings).post('/v1/traces', anExport(spans))).body).toEqual({})
     const count = 'select count(*) as n from traces join organizations o on o.key = organization_key where o.slug = ?'
-    expect(await env.DB.prepare(count).bind(org.slug).first('n')).toBe(5000)
+    expect(await stored.prepare(count).bind(org.slug).first('n')).toBe(5000)
     const lengths = statements.flatMap(({ values }) => values.map(value => String(value).length))
     expect(Math.max(...lengths)).toBeLessThan(2_000_000)
   })

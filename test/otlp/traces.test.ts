@@ -11,6 +11,7 @@ import {
 } from '../../src/limits.ts'
 import { rowsReadBy } from '../support/bindings.ts'
 import { aTrace, TIME, timeAfter } from '../support/builders.ts'
+import { stored } from '../support/database.ts'
 import { anExport, anExportedSpan, exportSpans, nanosecondsAfter, newRun } from '../support/telemetry.ts'
 
 const AGENT = { 'gen_ai.operation.name': 'invoke_agent', 'gen_ai.agent.name': 'support' }
@@ -515,12 +516,13 @@ describe('the prompt version of a model call', () => {
         await exportSpans({ ...org, ingest: org.bearer(bindings) }, spans)
       })
     const add = (count: number) =>
-      env.DB.prepare(
-        `with recursive nth(n) as (select 1 union all select n + 1 from nth where n < ?)
+      stored
+        .prepare(
+          `with recursive nth(n) as (select 1 union all select n + 1 from nth where n < ?)
         insert into text_versions (id, text_key, content, is_active, created_at, number)
         select 'v' || lower(hex(randomblob(8))), t.key, 'x', 0, 0, (select max(number) from text_versions v where v.text_key = t.key) + n
         from nth cross join versioned_texts t where t.id = ?`,
-      )
+        )
         .bind(count, prompt.id)
         .run()
     await add(1)
@@ -594,10 +596,10 @@ describe('a deleted telemetry trace', () => {
       span({ spanId: rootId, attributes: { ...AGENT, 'output.value': large } }),
       span({ parentSpanId: rootId }),
     ])
-    const row = await env.DB.prepare('select key from traces where id = ?').bind(id).first<{ key: number }>()
+    const row = await stored.prepare('select key from traces where id = ?').bind(id).first<{ key: number }>()
     await org.owner.delete(`/api/traces/${id}`)
     await sweep({ ...env, JOBS: undefined as never }, Date.now() + RESEND_AFTER_MS + 1)
-    expect(await env.DB.prepare('select count(*) as n from spans where trace_key = ?').bind(row?.key).first('n')).toBe(
+    expect(await stored.prepare('select count(*) as n from spans where trace_key = ?').bind(row?.key).first('n')).toBe(
       0,
     )
     expect((await env.PAYLOADS.list({ prefix: `${org.id}/` })).objects).toEqual([])

@@ -4,6 +4,7 @@ import { afterEach, describe, inject, it, vi } from 'vitest'
 import { runJob } from '../../src/jobs/consumer.ts'
 import { DAY_MS } from '../../src/limits.ts'
 import { aSpan } from '../support/builders.ts'
+import { stored } from '../support/database.ts'
 import { type ApiResponse, newOrg, type Org } from '../support/org.ts'
 import { blame } from '../support/problems.ts'
 import { newReviewed } from '../support/reviews.ts'
@@ -163,7 +164,8 @@ async function play(acts: readonly Act[]) {
         await reviewed.step(
           aSpan({ trace_id: reviewed.trace_id, span_id, step_id: STEPS[index], output: `out ${index}` }),
         )
-      const row = await env.DB.prepare('select key, organization_key, name from traces where id = ?')
+      const row = await stored
+        .prepare('select key, organization_key, name from traces where id = ?')
         .bind(reviewed.id)
         .first<{ key: number; organization_key: number; name: string }>()
       const model: ModelTrace = { name: row?.name ?? '', spans: STEPS.map(step => ({ step })) }
@@ -204,7 +206,8 @@ async function play(acts: readonly Act[]) {
     } else if (kind === 'delete' || kind === 'expire') {
       if (kind === 'delete') await org.owner.delete(`/api/traces/${target.id}`)
       else {
-        await env.DB.prepare('update traces set deleted_at = ?2, purge_due_at = ?2 where id = ?1')
+        await stored
+          .prepare('update traces set deleted_at = ?2, purge_due_at = ?2 where id = ?1')
           .bind(target.id, Date.now())
           .run()
         expired.push(...casesOf(target.model))

@@ -5,6 +5,7 @@ import { sweep } from '../../src/jobs/sweep.ts'
 import { DAY_MS, MAX_LISTED_CANDIDATES, MAX_PROBLEM_EXAMPLES } from '../../src/limits.ts'
 import { withoutQueue } from '../support/attribution.ts'
 import { rowsReadBy } from '../support/bindings.ts'
+import { stored } from '../support/database.ts'
 import { keysOf } from '../support/experiments.ts'
 import { newOrg, type Org } from '../support/org.ts'
 import { blame } from '../support/problems.ts'
@@ -73,9 +74,9 @@ describe('a case', () => {
     const before = await listOf(org)
     expect(before.problems).toHaveLength(2)
     for (const table of ['problem_cases', 'problem_days', 'problem_ids'])
-      await env.DB.prepare(`delete from ${table}`).run()
-    await env.DB.prepare('update attributions set doc_slug = null').run()
-    await env.DB.prepare("delete from sweeps where name = 'cases'").run()
+      await stored.prepare(`delete from ${table}`).run()
+    await stored.prepare('update attributions set doc_slug = null').run()
+    await stored.prepare("delete from sweeps where name = 'cases'").run()
     expect(await problemsOf(org)).toEqual([])
     for (let run = 0; run < 2; run++) await sweep(withoutQueue(), Date.now())
     expect(await listOf(org)).toEqual(before)
@@ -139,10 +140,11 @@ describe('the list of problems', () => {
     const prompt = { projectSlug: 'support', stepId: 'step', content: 'x' }
     const { versionId, id: promptId } = (await org.owner.post('/api/prompts', prompt)).body
     const numbers = JSON.stringify(Array.from({ length: MAX_LISTED_CANDIDATES + 2 }, (_, index) => index))
-    await env.DB.prepare(
-      `insert into problems (project_key, step_id, error_type, doc_slug, is_dismissed, candidate_version_id, candidate_at, updated_at, revision)
+    await stored
+      .prepare(
+        `insert into problems (project_key, step_id, error_type, doc_slug, is_dismissed, candidate_version_id, candidate_at, updated_at, revision)
        select project_key, 'step', 'type_' || item.value, '', 0, ?2, 1, 1, 'a' from json_each(?3) as item cross join traces where traces.key = ?1`,
-    )
+      )
       .bind(key, versionId, numbers)
       .run()
     for (const state of ['', '&state=live']) {
@@ -164,13 +166,17 @@ describe('the list of problems', () => {
     const today = Math.floor(Date.now() / DAY_MS)
     const ofTrace = 'from traces cross join json_each(?2) as item where traces.key = ?1'
     const numbers = (count: number) => JSON.stringify(Array.from({ length: count }, (_, index) => index))
-    await env.DB.batch([
-      env.DB.prepare(
-        `insert into problem_days select project_key, ${today} - item.value / ${problems}, 'step', 'type_' || (item.value % ${problems}), '', 100, 0, 0, 0 ${ofTrace}`,
-      ).bind(row?.key, numbers(days * problems)),
-      env.DB.prepare(
-        `insert into problem_cases select traces.key, 'span-' || item.value, project_key, 'step', 'type_' || (item.value % ${problems}), '', 0, ${Date.now()} - item.value ${ofTrace}`,
-      ).bind(row?.key, numbers(cases)),
+    await stored.batch([
+      stored
+        .prepare(
+          `insert into problem_days select project_key, ${today} - item.value / ${problems}, 'step', 'type_' || (item.value % ${problems}), '', 100, 0, 0, 0 ${ofTrace}`,
+        )
+        .bind(row?.key, numbers(days * problems)),
+      stored
+        .prepare(
+          `insert into problem_cases select traces.key, 'span-' || item.value, project_key, 'step', 'type_' || (item.value % ${problems}), '', 0, ${Date.now()} - item.value ${ofTrace}`,
+        )
+        .bind(row?.key, numbers(cases)),
     ])
     const list = (bindings: Env) => org.bearer(bindings).get(LIST)
     expect((await list(env)).body.problems).toHaveLength(problems)

@@ -6,6 +6,7 @@ import { searchableFields } from '../../src/domain/metadata.ts'
 import { sweep } from '../../src/jobs/sweep.ts'
 import { RESEND_AFTER_MS, ROOT_WAIT_MS } from '../../src/limits.ts'
 import { timeAfter } from '../support/builders.ts'
+import { stored } from '../support/database.ts'
 import { exportSpans, newRun, type SpanFields } from '../support/telemetry.ts'
 import { mustEqual, textOf } from './view.ts'
 
@@ -186,7 +187,7 @@ async function readEverything(run: Run) {
 
 /** Asserts the invariants of a trace's rows. */
 async function mustBeSound({ id }: Run): Promise<void> {
-  const trace = await env.DB.prepare('select * from traces where id = ? and deleted_at is null').bind(id).first<{
+  const trace = await stored.prepare('select * from traces where id = ? and deleted_at is null').bind(id).first<{
     key: number
     root_span_id: string
     project_key: number
@@ -196,17 +197,18 @@ async function mustBeSound({ id }: Run): Promise<void> {
     needs_review: number
   }>()
   if (!trace) throw new Error('the trace does not exist')
-  const { results: roots } = await env.DB.prepare('select id from spans where trace_key = ? and is_root = 1')
+  const { results: roots } = await stored
+    .prepare('select id from spans where trace_key = ? and is_root = 1')
     .bind(trace.key)
     .all<{ id: string }>()
-  const { results: named } = await env.DB.prepare('select id from spans where trace_key = ? and id = ?')
+  const { results: named } = await stored
+    .prepare('select id from spans where trace_key = ? and id = ?')
     .bind(trace.key, trace.root_span_id)
     .all<{ id: string }>()
   mustEqual('the rows of the root', roots, named)
   if (trace.is_posted === 1 && roots.length === 0) throw new Error('a posted trace has no root')
-  const { results: fields } = await env.DB.prepare(
-    'select project_key, path, value, timestamp from trace_fields where trace_key = ? order by path, value',
-  )
+  const { results: fields } = await stored
+    .prepare('select project_key, path, value, timestamp from trace_fields where trace_key = ? order by path, value')
     .bind(trace.key)
     .all()
   const expected = (await searchableFields(JSON.parse(trace.metadata)))
@@ -217,13 +219,13 @@ async function mustBeSound({ id }: Run): Promise<void> {
 
 /** Deletes the trace, and asserts that none of its data remains. */
 async function mustLeaveNothing({ org, id }: Run): Promise<void> {
-  const key = await env.DB.prepare('select key from traces where id = ?').bind(id).first<number>('key')
+  const key = await stored.prepare('select key from traces where id = ?').bind(id).first<number>('key')
   await org.owner.delete(`/api/traces/${id}`)
   await sweep({ ...env, JOBS: undefined as never }, Date.now() + RESEND_AFTER_MS + 1)
   const tables = ['spans', 'observations', 'feedback', 'reviews', 'trace_fields']
   const counts = await env.DB.batch<{ n: number }>([
-    env.DB.prepare('select count(*) as n from traces where key = ?').bind(key),
-    ...tables.map(table => env.DB.prepare(`select count(*) as n from ${table} where trace_key = ?`).bind(key)),
+    stored.prepare('select count(*) as n from traces where key = ?').bind(key),
+    ...tables.map(table => stored.prepare(`select count(*) as n from ${table} where trace_key = ?`).bind(key)),
   ])
   mustEqual(
     'the remaining rows',

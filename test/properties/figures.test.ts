@@ -6,6 +6,7 @@ import { runJob } from '../../src/jobs/consumer.ts'
 import { sweep } from '../../src/jobs/sweep.ts'
 import { DAY_MS, DELETION_SETTLE_MS, MIN_COUNT_REST_MS, RETENTION_PASS_MS } from '../../src/limits.ts'
 import { aFeedback, anObservation, aSpan, aTrace } from '../support/builders.ts'
+import { stored } from '../support/database.ts'
 import { client, newOrg, type Org } from '../support/org.ts'
 import { reviewerOf } from '../support/reviews.ts'
 
@@ -91,10 +92,11 @@ async function countEverything(bindings: Env, { project }: Org): Promise<void> {
   for (let run = 0; run < 10; run++) {
     hour += 2 * MIN_COUNT_REST_MS
     await sweep(bindings, hour)
-    const { results } = await env.DB.prepare(
-      `select 1 from counted_days where project_key = (select key from projects where id = ?)
+    const { results } = await stored
+      .prepare(
+        `select 1 from counted_days where project_key = (select key from projects where id = ?)
          and (is_changed = 1 or progress is not null or counted_at is null or counted_at < ?)`,
-    )
+      )
       .bind(project.id, since)
       .all()
     if (run > 0 && results.length === 0) return
@@ -220,9 +222,8 @@ async function play(drawn: Scenario): Promise<Played> {
   await sweep(bindings, hour)
   await owner.patch(settings, { retentionDays: null })
   const purged = drawn.fates.flatMap(({ isPurged }, index) => (isPurged ? [traceIds[index]] : []))
-  const { results } = await env.DB.prepare(
-    'select key from traces where deleted_at is not null and id in (select value from json_each(?))',
-  )
+  const { results } = await stored
+    .prepare('select key from traces where deleted_at is not null and id in (select value from json_each(?))')
     .bind(JSON.stringify(purged))
     .all()
   const keys = results.map(({ key }) => key)

@@ -4,6 +4,7 @@ import { vi } from 'vitest'
 import type { Env, Job as QueuedJob } from '../../src/env.ts'
 import { consume } from '../../src/jobs/consumer.ts'
 import { sweep } from '../../src/jobs/sweep.ts'
+import { stored } from '../support/database.ts'
 import { type ApiResponse, admin, type Client, client } from '../support/org.ts'
 import { type Received as ReceivedEvent, recordedEvents, subscribe } from '../support/webhooks.ts'
 import { expand, FEEDBACK_IDS, type Job, type Racer, TRACES } from './commands.ts'
@@ -180,15 +181,15 @@ export async function leftovers(tenant: Tenant): Promise<string[]> {
   const tables = ['spans', 'observations', 'feedback', 'trace_fields']
   const orphans = 'trace_key not in (select key from traces)'
   const counts = await env.DB.batch<{ n: number }>([
-    env.DB.prepare(`select count(*) as n from traces where deleted_at is not null`),
-    ...tables.map(table => env.DB.prepare(`select count(*) as n from ${table} where ${orphans}`)),
+    stored.prepare(`select count(*) as n from traces where deleted_at is not null`),
+    ...tables.map(table => stored.prepare(`select count(*) as n from ${table} where ${orphans}`)),
   ])
   const { objects } = await env.PAYLOADS.list({ prefix: `${tenant.organizationId}/` })
   const left = ['traces', ...tables].filter((_, index) => (counts[index]?.results[0]?.n ?? 0) > 0)
   if (left.length > 0) {
-    await env.DB.batch(
+    await stored.batch(
       ['traces where deleted_at is not null', ...tables.map(table => `${table} where ${orphans}`)].map(rows =>
-        env.DB.prepare(`delete from ${rows}`),
+        stored.prepare(`delete from ${rows}`),
       ),
     )
   }

@@ -5,6 +5,7 @@ import { datasetUuid } from '../../src/domain/ids.ts'
 import { runJob } from '../../src/jobs/consumer.ts'
 import { wrapBindings } from '../support/bindings.ts'
 import { timeAfter } from '../support/builders.ts'
+import { stored } from '../support/database.ts'
 import { client, newOrg } from '../support/org.ts'
 import { adjudicatorOf, newVoted, setPolicy } from '../support/voting.ts'
 import { receive, recordedEvents, subscribe } from '../support/webhooks.ts'
@@ -151,7 +152,8 @@ interface ReviewRow {
 
 const rowsOf = async <Row>(sql: string, ...values: unknown[]): Promise<Row[]> =>
   (
-    await env.DB.prepare(sql)
+    await stored
+      .prepare(sql)
       .bind(...values)
       .all<Row>()
   ).results

@@ -1,6 +1,6 @@
-import { env } from 'cloudflare:workers'
 import { beforeAll, describe, it } from 'vitest'
 import { MAX_COMPARED_OUTPUTS, MAX_DIFFERING_OUTPUTS, MAX_SCANNED_VOTES } from '../../src/limits.ts'
+import { stored } from '../support/database.ts'
 import { newOrg } from '../support/org.ts'
 import { newReviewed, reviewerOf } from '../support/reviews.ts'
 import { newWithVotes, type StoredVote } from '../support/stored-votes.ts'
@@ -29,7 +29,7 @@ const outputsOf = async ({ manager }: Pick<Team, 'manager'>, query = '') =>
 /** Decides on a span as an adjudicator would. */
 async function adjudicate(voted: Awaited<ReturnType<typeof newWithVotes>>, body: object) {
   await voted.review(body)
-  await env.DB.prepare("update reviews set basis = 'adjudication' where span_id = ?").bind(voted.spanId).run()
+  await stored.prepare("update reviews set basis = 'adjudication' where span_id = ?").bind(voted.spanId).run()
 }
 
 describe('GET /api/agreement', () => {
@@ -347,8 +347,9 @@ describe('the bounds', () => {
     { outputs, reviewers, first = 0 }: { outputs: number; reviewers: number; first?: number },
   ) => {
     const { id } = await newReviewed({ answer: 'A' }, org)
-    await env.DB.prepare(
-      `insert into votes (trace_key, span_id, round, output_revision, output_hash, user_id, id, project_key, step_id,
+    await stored
+      .prepare(
+        `insert into votes (trace_key, span_id, round, output_revision, output_hash, user_id, id, project_key, step_id,
         decision, created_at, reviewers, first_decision, first_at, is_blind, is_sampled)
       with recursive output(number) as (select ?1 union all select number + 1 from output where number < ?1 + ?2 - 1),
         voter(number) as (select 1 union all select number + 1 from voter where number < ?3)
@@ -357,7 +358,7 @@ describe('the bounds', () => {
         iif(voter.number = 1, 'correct', 'accept'), ?4 + output.number, ?3,
         iif(voter.number = 1, 'correct', 'accept'), ?4 + output.number, 1, 1
       from output, voter, traces where traces.id = ?5`,
-    )
+      )
       .bind(first, outputs, reviewers, MONDAY, id)
       .run()
   }

@@ -2,6 +2,7 @@ import { env } from 'cloudflare:workers'
 import { describe, it } from 'vitest'
 import { runJob } from '../../src/jobs/consumer.ts'
 import { newDisputed, withMessages } from '../support/attribution.ts'
+import { stored } from '../support/database.ts'
 import { newReviewed } from '../support/reviews.ts'
 
 /** A trace with an answer of the engine, and its list by such answers. */
@@ -58,7 +59,7 @@ describe("traces by the engine's latest answer", () => {
         ({ count }: { count: number }) => count,
       )
     // Retention marks a trace like this.
-    await env.DB.prepare('update traces set deleted_at = 1, purge_due_at = 1 where id = ?').bind(id).run()
+    await stored.prepare('update traces set deleted_at = 1, purge_due_at = 1 where id = ?').bind(id).run()
     for (const when of ['before the purge', 'after the purge', 'after it was repeated']) {
       expect(await list(query), when).toMatchObject({ traces: [], expired: 1 })
       expect((await list('engineErrorType=other_type')).expired, when).toBe(0)

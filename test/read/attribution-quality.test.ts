@@ -1,8 +1,8 @@
-import { env } from 'cloudflare:workers'
 import { describe, it, vi } from 'vitest'
 import { MAX_COMPARED_DECISIONS } from '../../src/limits.ts'
 import { putAnswer } from '../support/attributions.ts'
 import { rowsReadBy } from '../support/bindings.ts'
+import { stored } from '../support/database.ts'
 import { newOrg, type Org } from '../support/org.ts'
 import { newReviewed, reviewerOf } from '../support/reviews.ts'
 import { manyTraces } from '../support/traces.ts'
@@ -138,24 +138,30 @@ describe('attribution quality', () => {
     const org = await newOrg()
     const count = MAX_COMPARED_DECISIONS + 100
     const ids = await manyTraces(org, count, () => ({ name: 'run', fields: {} }))
-    await env.DB.batch([
-      env.DB.prepare(
-        `insert into reviews (trace_key, span_id, number, id, project_key, decision, state, user_id, created_at,
+    await stored.batch([
+      stored
+        .prepare(
+          `insert into reviews (trace_key, span_id, number, id, project_key, decision, state, user_id, created_at,
            output_revision, output_hash, error_type)
          select key, root_span_id, 1, id, project_key, 'accept', 'accepted', id, timestamp, '', '', 'reasoning_error'
          from traces where project_key = (select key from projects where id = ?)`,
-      ).bind(org.project.id),
-      env.DB.prepare(
-        `update spans set review_number = 1, review_state = 'accepted' where id in (
+        )
+        .bind(org.project.id),
+      stored
+        .prepare(
+          `update spans set review_number = 1, review_state = 'accepted' where id in (
            select root_span_id from traces where project_key = (select key from projects where id = ?))`,
-      ).bind(org.project.id),
-      env.DB.prepare(
-        `insert into attributions (trace_key, number, id, project_key, created_at, error_type, confidence, reasoning,
+        )
+        .bind(org.project.id),
+      stored
+        .prepare(
+          `insert into attributions (trace_key, number, id, project_key, created_at, error_type, confidence, reasoning,
            alternatives, evidence, engine, duration_ms)
          select key, 1, id, project_key, 0, iif(id = ?2, 'system_failure', 'reasoning_error'), 0.5, '', '[]', '[]',
            'rules', 0
          from traces where project_key = (select key from projects where id = ?1)`,
-      ).bind(org.project.id, ids.at(-1)),
+        )
+        .bind(org.project.id, ids.at(-1)),
     ])
     const path = '/api/attribution-quality?projectSlug=support'
     const { body } = await org.read.get(path)

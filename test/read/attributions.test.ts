@@ -1,6 +1,6 @@
-import { env } from 'cloudflare:workers'
 import { describe, it, vi } from 'vitest'
 import { putAnswer } from '../support/attributions.ts'
+import { stored } from '../support/database.ts'
 import { type ApiResponse, client, newOrg } from '../support/org.ts'
 import { newReviewed, reviewerOf } from '../support/reviews.ts'
 
@@ -135,9 +135,10 @@ describe('the attributions on a trace', () => {
     const { org, id, review } = await newReviewed('Yes')
     await review({ decision: 'accept', errorType: 'reviewer_mistake' })
     await putAnswer(id, { errorType: 'phase_of_the_moon' })
-    await env.DB.prepare(
-      "update reviews set error_type = 'gremlins' where project_key = (select project_key from traces where id = ?)",
-    )
+    await stored
+      .prepare(
+        "update reviews set error_type = 'gremlins' where project_key = (select project_key from traces where id = ?)",
+      )
       .bind(id)
       .run()
     const { status, body } = await org.read.get(`/api/traces/${id}/attributions`)
@@ -198,7 +199,7 @@ describe('the filter by error type', () => {
     expect(body.remaining).toBe(1)
     // The last answer stays current while a new one is pending or after it fails.
     for (const status of ['pending', 'failed']) {
-      await env.DB.prepare('update attribution_jobs set status = ? where error_type is not null').bind(status).run()
+      await stored.prepare('update attribution_jobs set status = ? where error_type is not null').bind(status).run()
       expect(await found('system_failure'), status).toEqual([attributed.id, withdrawn.id].sort())
     }
   })

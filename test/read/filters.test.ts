@@ -1,8 +1,8 @@
-import { env } from 'cloudflare:workers'
 import { beforeAll, describe, it, vi } from 'vitest'
 import { MAX_SCANNED_TRACES } from '../../src/limits.ts'
 import { rowsReadBy } from '../support/bindings.ts'
 import { aFeedback, aSpan, aTrace, timeAfter } from '../support/builders.ts'
+import { stored } from '../support/database.ts'
 import { newOrg, type Org } from '../support/org.ts'
 import { manyTraces } from '../support/traces.ts'
 
@@ -312,11 +312,12 @@ describe(`a trace list that scans at most ${MAX_SCANNED_TRACES} traces per page`
       fields: { all: '1', ...(PLACES.includes(place) && { rare: '1' }) },
     }))
     matching = PLACES.map(place => ids[place - 1] ?? '')
-    await env.DB.prepare(
-      `insert into feedback (id, trace_key, user_id, rating, timestamp, received_at, created_by)
+    await stored
+      .prepare(
+        `insert into feedback (id, trace_key, user_id, rating, timestamp, received_at, created_by)
        select id || '-', key, id, '"positive"', 0, 0, ''
        from traces where id in (select value from json_each(?)) and deleted_at is null`,
-    )
+      )
       .bind(JSON.stringify(matching))
       .run()
   })

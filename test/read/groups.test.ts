@@ -1,8 +1,8 @@
-import { env } from 'cloudflare:workers'
 import { beforeAll, describe, it, vi } from 'vitest'
 import { MAX_CHECKED_GROUPS, MAX_GROUPED_METADATA_BYTES, MAX_SCANNED_TRACES } from '../../src/limits.ts'
 import { rowsReadBy } from '../support/bindings.ts'
 import { aFeedback, aTrace, TIME, timeAfter } from '../support/builders.ts'
+import { stored } from '../support/database.ts'
 import { newOrg, type Org } from '../support/org.ts'
 import { aHexTraceId, anExportedSpan, exportSpans } from '../support/telemetry.ts'
 import { manyTraces } from '../support/traces.ts'
@@ -116,7 +116,7 @@ describe('conversations', () => {
     const org = await newOrg()
     const generic = await send(org, 1, { group_id: 'a' })
     await send(org, 0, { group_id: 'a' })
-    await env.DB.prepare('update traces set is_generic = 1 where id = ?').bind(generic.id).run()
+    await stored.prepare('update traces set is_generic = 1 where id = ?').bind(generic.id).run()
     const counts = async (query: string) =>
       (await all(org, query)).map(({ traces, firstAt, lastAt }) => [traces, firstAt, lastAt])
     expect(await counts('')).toEqual([[1, TIME, TIME]])

@@ -6,6 +6,7 @@ import { DAY_MS } from '../../src/limits.ts'
 import { newDisputed, withMessages } from '../support/attribution.ts'
 import { rowsReadBy, wrapBindings } from '../support/bindings.ts'
 import { aFeedback } from '../support/builders.ts'
+import { stored } from '../support/database.ts'
 import { newOrg } from '../support/org.ts'
 import { newReviewed, reviewerOf } from '../support/reviews.ts'
 import { manyTraces } from '../support/traces.ts'
@@ -144,7 +145,8 @@ describe('GET /api/insights', () => {
     }
     expect(await totals()).toEqual({ decided: [3, 1], types: 1, version: 1, today: [4] })
     const keyOf = async (uuid: string) =>
-      await env.DB.prepare('select key as traceKey, organization_key as organizationKey from traces where id = ?')
+      await stored
+        .prepare('select key as traceKey, organization_key as organizationKey from traces where id = ?')
         .bind(uuid)
         .first<{ traceKey: number; organizationKey: number }>()
     const jobs = []
@@ -157,7 +159,7 @@ describe('GET /api/insights', () => {
     const withoutConsumer = org.clientOf(org.ownerKey, withoutQueue)
     await withoutConsumer.delete(`/api/traces/${id}`)
     await withoutConsumer.delete(`/api/traces/${other.id}`)
-    await env.DB.prepare('update traces set deleted_at = 1, purge_due_at = 1 where id = ?').bind(expired.id).run()
+    await stored.prepare('update traces set deleted_at = 1, purge_due_at = 1 where id = ?').bind(expired.id).run()
     // Each job is interrupted after its first step, delivered twice, and run in parallel.
     let calls = 0
     const interrupted = wrapBindings(async (binding, call) => {
@@ -172,7 +174,7 @@ describe('GET /api/insights', () => {
     expect(await totals()).toEqual({ decided: [2, 0], types: 0, version: 0, today: [2] })
     expect((await org.read.get(`/api/spans/${spanId}`)).status).toBe(404)
     // No count may become negative.
-    const { results } = await env.DB.prepare('select sum(accepted) as n from review_days where accepted < 0').all()
+    const { results } = await stored.prepare('select sum(accepted) as n from review_days where accepted < 0').all()
     expect(results).toEqual([{ n: null }])
   })
 
@@ -194,7 +196,8 @@ describe('GET /api/insights', () => {
     await runJob(disputed.job, env)
     expect((await disputed.stored()).results).toBe(2)
     expect((await engine()).map(({ count }: { count: number }) => count)).toEqual([1])
-    await env.DB.prepare("update attribution_jobs set status = 'pending', basis = null where trace_key = ?")
+    await stored
+      .prepare("update attribution_jobs set status = 'pending', basis = null where trace_key = ?")
       .bind(disputed.traceKey)
       .run()
     await runJob(disputed.job, env)
@@ -230,11 +233,12 @@ describe('GET /api/insights', () => {
     const read = () => rowsReadBy(bindings => org.clientOf(org.ownerKey, bindings).get(`/api/prompts/${prompt.id}`))
     const other = crypto.randomUUID()
     const addDays = (first: number, last: number) =>
-      env.DB.prepare(
-        `with recursive days(day) as (select ?1 union all select day + 1 from days where day < ?2)
+      stored
+        .prepare(
+          `with recursive days(day) as (select ?1 union all select day + 1 from days where day < ?2)
          insert into review_days (project_key, day, step_id, prompt_version_id, user_id, error_type, accepted, corrected)
            select key, day, 'a', ?3, 'b', '', 1, 0 from projects cross join days where projects.id = ?4`,
-      )
+        )
         .bind(first, last, other, org.project.id)
         .run()
     // A scan of a version's rows ends at the first row of the next version, so that version must exist.
@@ -268,10 +272,11 @@ describe('GET /api/insights', () => {
     const rowsOf = async (count: number) => {
       const org = await newOrg()
       await manyTraces(org, count, () => ({ name: 'run', fields: {} }))
-      await env.DB.prepare(
-        `update spans set has_output = 1 where id in (
+      await stored
+        .prepare(
+          `update spans set has_output = 1 where id in (
            select root_span_id from traces where project_key = (select key from projects where id = ?))`,
-      )
+        )
         .bind(org.project.id)
         .run()
       const fixture = await newReviewed('Yes', org)
@@ -304,9 +309,11 @@ describe('the migration that starts the counts', () => {
     const read = async () => {
       const results = await env.DB.batch<Record<string, number>>(
         tables.map(table =>
-          env.DB.prepare(
-            `select * from ${table} where project_key in (select key from projects where id in (?, ?)) order by 1, 2, 3, 4`,
-          ).bind(org.project.id, disputed.org.project.id),
+          stored
+            .prepare(
+              `select * from ${table} where project_key in (select key from projects where id in (?, ?)) order by 1, 2, 3, 4`,
+            )
+            .bind(org.project.id, disputed.org.project.id),
         ),
       )
       return results.map(({ results: rows }) =>
@@ -318,13 +325,13 @@ describe('the migration that starts the counts', () => {
     const migration = env.MIGRATIONS.find(({ name }) => name.includes('insights'))
     const backfill = migration?.queries.filter(query => /^(--.*\n|\s)*(insert|update)/i.test(query)) ?? []
     expect(backfill).toHaveLength(4)
-    await env.DB.batch(
+    await stored.batch(
       [
         ...tables.map(table => `delete from ${table}`),
         'update reviews set step_id = null, prompt_version_id = null',
         'update attributions set step_id = null',
         ...backfill,
-      ].map(query => env.DB.prepare(query)),
+      ].map(query => stored.prepare(query)),
     )
     expect(await read()).toEqual(before)
     // Replacing a counted decision subtracts its count.

@@ -1,4 +1,3 @@
-import { env } from 'cloudflare:workers'
 import { describe, it, vi } from 'vitest'
 import type { Env } from '../../src/env.ts'
 import {
@@ -14,6 +13,7 @@ import {
 import { event, resultsOf } from '../support/batch.ts'
 import { wrapBindings } from '../support/bindings.ts'
 import { aFeedback, timeAfter } from '../support/builders.ts'
+import { stored } from '../support/database.ts'
 import type { Org } from '../support/org.ts'
 import { newReviewed } from '../support/reviews.ts'
 import { newTrace } from '../support/trace.ts'
@@ -37,12 +37,13 @@ const textOf = (length: number) =>
 
 /** Adds `count` spans to a trace, a millisecond apart. The values are SQL expressions over `i`. */
 async function putSpans(id: string, count: number, { input = 'null', output = 'null', metadata = 'null' } = {}) {
-  await env.DB.prepare(
-    `with recursive n(i) as (select 0 union all select i + 1 from n where i < ?1 - 1)
+  await stored
+    .prepare(
+      `with recursive n(i) as (select 0 union all select i + 1 from n where i < ?1 - 1)
      insert into spans (id, trace_key, is_root, step_id, timestamp, input, output, metadata)
      select printf('00000000-0000-4000-8000-%012d', i) , key, 0, 'step', timestamp + 1 + i, ${input}, ${output}, ${metadata}
      from traces cross join n where traces.id = ?2 and deleted_at is null`,
-  )
+    )
     .bind(count, id)
     .run()
 }
@@ -161,13 +162,14 @@ describe('GET /api/traces/{id} for a large trace', () => {
 
   it('returns full values if only replaced values are large', async ({ expect }) => {
     const { org, id, observe } = await newTrace()
-    await env.DB.prepare(
-      `with recursive n(i) as (select 0 union all select i + 1 from n where i < ?1 - 1)
+    await stored
+      .prepare(
+        `with recursive n(i) as (select 0 union all select i + 1 from n where i < ?1 - 1)
        insert into observations (
          trace_key, id, span_id, type, state_key, data, data_ref, timestamp, received_at)
        select (select key from traces where id = ?2 and deleted_at is null), printf('00000000-0000-4000-8000-%012d', i),
          null, 'output', null, ${textOf(1000)}, null, i, 0 from n`,
-    )
+      )
       .bind(MAX_WHOLE_OBSERVATIONS + 1, id)
       .run()
     const { bindings, largest } = measuredBindings()
@@ -182,13 +184,14 @@ describe('GET /api/traces/{id} for a large trace', () => {
   it('marks a span that has more values than are read', async ({ expect }) => {
     const { org, id, observe, spanOf } = await newTrace()
     await observe({ data: 'an output' })
-    await env.DB.prepare(
-      `with recursive n(i) as (select 0 union all select i + 1 from n where i < 29999)
+    await stored
+      .prepare(
+        `with recursive n(i) as (select 0 union all select i + 1 from n where i < 29999)
        insert into observations (
          trace_key, id, span_id, type, state_key, data, data_ref, timestamp, received_at)
        select (select key from traces where id = ?1 and deleted_at is null), printf('00000000-0000-4000-8000-%012d', i),
          null, 'state', 'k' || i, '1', null, i, 0 from n`,
-    )
+      )
       .bind(id)
       .run()
     const [root] = (await detail(org, id)).spans
@@ -288,12 +291,13 @@ describe('a page of spans', () => {
 
 it(`returns at most ${MAX_DETAIL_FEEDBACK} feedback records per page, and counts all of them`, async ({ expect }) => {
   const { org, id } = await newTrace()
-  await env.DB.prepare(
-    `with recursive n(i) as (select 0 union all select i + 1 from n where i < 4999)
+  await stored
+    .prepare(
+      `with recursive n(i) as (select 0 union all select i + 1 from n where i < 4999)
      insert into feedback (id, trace_key, user_id, comment, timestamp, received_at, created_by)
      select printf('00000000-0000-4000-8000-%012d', i), key, '00000000-0000-4000-8000-000000000000', 'f' || i, i, i, ''
      from traces cross join n where traces.id = ?1 and deleted_at is null`,
-  )
+    )
     .bind(id)
     .run()
   const first = await detail(org, id)

@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { describe, it } from 'vitest'
 import { DAY_MS, MODEL_DAILY_LIMIT } from '../../src/limits.ts'
+import { stored } from '../support/database.ts'
 import { newOrg } from '../support/org.ts'
 
 const PATH = '/api/model?projectSlug=support'
@@ -41,7 +42,8 @@ describe('the configured model', () => {
     const limited = org.clientOf(org.ownerKey, { ...CONFIGURED, MODEL_DAILY_LIMIT: '5' })
     const today = Math.floor(Date.now() / DAY_MS)
     const spend = (day: number, calls: number) =>
-      env.DB.prepare('insert or replace into model_calls select key, ?, ? from projects where id = ?')
+      stored
+        .prepare('insert or replace into model_calls select key, ?, ? from projects where id = ?')
         .bind(day, calls, org.project.id)
         .run()
     const left = async () => (await limited.get(PATH)).body.model.callsLeft

@@ -1,7 +1,7 @@
-import { env } from 'cloudflare:workers'
 import { afterEach, describe, it, vi } from 'vitest'
 import { MAX_CONTENT_BYTES, NEAR_TEXTS_MS, NEAR_TEXTS_SHARE_BYTES } from '../../src/limits.ts'
 import { countingBindings } from '../support/bindings.ts'
+import { stored } from '../support/database.ts'
 import { client, newOrg, type Org } from '../support/org.ts'
 import { page, signIn } from '../support/session.ts'
 import { aText, type KindOfText, kindsOfText } from '../support/texts.ts'
@@ -41,10 +41,11 @@ const readerOf =
 
 /** Activates the draft as another isolate does: this one doesn't notice. */
 const activateElsewhere = (textId: string) =>
-  env.DB.prepare(
-    `update text_versions set is_active = 1 - is_active, number = number
+  stored
+    .prepare(
+      `update text_versions set is_active = 1 - is_active, number = number
      where text_key = (select key from versioned_texts where id = ?)`,
-  )
+    )
     .bind(textId)
     .run()
 

@@ -16,6 +16,7 @@ import {
 import { event, resultsOf } from '../support/batch.ts'
 import { countingBindings } from '../support/bindings.ts'
 import { anObservation, TIME, timeAfter } from '../support/builders.ts'
+import { stored } from '../support/database.ts'
 import type { Org } from '../support/org.ts'
 import { newTrace } from '../support/trace.ts'
 
@@ -207,14 +208,15 @@ describe('a trace read with full values', () => {
   it('contains 16 MiB of small values and previews the rest', async ({ expect }) => {
     const { id, read, spanOf } = await newTrace()
     const count = 2400
-    await env.DB.prepare(
-      `with recursive n(i) as (select 0 union all select i + 1 from n where i < ?1 - 1)
+    await stored
+      .prepare(
+        `with recursive n(i) as (select 0 union all select i + 1 from n where i < ?1 - 1)
        insert into observations (
          trace_key, id, span_id, type, state_key, data, data_ref, timestamp, received_at)
        select (select key from traces where id = ?2 and deleted_at is null), printf('00000000-0000-4000-8000-%012d', i),
          null, 'state', 'k' || i, '"' || i || ' ' || substr(hex(zeroblob(4096)), 1, 8000) || '"', null, 0, 0
        from n`,
-    )
+      )
       .bind(count, id)
       .run()
     const [root] = (await read()).spans

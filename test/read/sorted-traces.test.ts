@@ -1,9 +1,9 @@
-import { env } from 'cloudflare:workers'
 import { describe, it } from 'vitest'
 import { MAX_SCANNED_TRACES, SORTED_STEP_TRACES } from '../../src/limits.ts'
 import { event, resultsOf } from '../support/batch.ts'
 import { countingBindings } from '../support/bindings.ts'
 import { aSpan, aTrace, timeAfter } from '../support/builders.ts'
+import { stored } from '../support/database.ts'
 import { newOrg, type Org } from '../support/org.ts'
 import { manyTraces } from '../support/traces.ts'
 
@@ -127,7 +127,8 @@ describe('a list of traces sorted by', () => {
     const org = await newOrg()
     const ids = await manyTraces(org, MAX_SCANNED_TRACES + 1, () => ({ name: 'many', fields: {} }))
     const give = (place: number, duration: number) =>
-      env.DB.prepare('update traces set duration_ms = ? where id = ?')
+      stored
+        .prepare('update traces set duration_ms = ? where id = ?')
         .bind(duration, ids[place - 1])
         .run()
     await give(2, 10)

@@ -1,4 +1,3 @@
-import { env } from 'cloudflare:workers'
 import { describe, it } from 'vitest'
 import { planFile } from '../../src/api/file-plan.ts'
 import { INLINE_BYTES, MAX_FILE_BYTES, MAX_FILE_ITEMS, MAX_FILE_OBJECTS } from '../../src/limits.ts'
@@ -6,6 +5,7 @@ import { measureSpans } from '../../src/store/spans/span-sizes.ts'
 import { storeOf } from '../support/attribution.ts'
 import { timeAfter } from '../support/builders.ts'
 import { recordsIn } from '../support/csv.ts'
+import { stored } from '../support/database.ts'
 import { allFiles, itemsIn, streamOf } from '../support/files.ts'
 import { newOrg, type Org } from '../support/org.ts'
 import { newTrace } from '../support/trace.ts'
@@ -130,7 +130,8 @@ describe('an export of spans', () => {
 
   it('measures all values of a span, in rows and in R2', async ({ expect }) => {
     const { org, id, reviewed, other } = await newSteps()
-    const trace = await env.DB.prepare('select key, root_span_id from traces where id = ?')
+    const trace = await stored
+      .prepare('select key, root_span_id from traces where id = ?')
       .bind(id)
       .first<{ key: number; root_span_id: string }>()
     const keysOf = (spanId: string) => ({ spanId, traceKey: trace?.key ?? 0, rootSpanId: trace?.root_span_id ?? '' })

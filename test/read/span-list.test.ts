@@ -6,6 +6,7 @@ import { sweep } from '../../src/jobs/sweep.ts'
 import { DAY_MS, MAX_FILTERED_VERSIONS, MAX_SCANNED_DECISIONS, RETENTION_PASS_MS } from '../../src/limits.ts'
 import { rowsReadBy } from '../support/bindings.ts'
 import { aSpan, aTrace, TIME, timeAfter } from '../support/builders.ts'
+import { stored } from '../support/database.ts'
 import { newOrg, type Org } from '../support/org.ts'
 import { newReviewed, reviewerOf } from '../support/reviews.ts'
 import { newTrace } from '../support/trace.ts'
@@ -164,7 +165,7 @@ describe('spans across traces', () => {
 
   it('leave out traces that are only generic telemetry, except with kind=all', async ({ expect }) => {
     const { org, id } = await newTrace()
-    await env.DB.prepare('update traces set is_generic = 1 where id = ?').bind(id).run()
+    await stored.prepare('update traces set is_generic = 1 where id = ?').bind(id).run()
     expect([await idsOf(org), await idsOf(org, 'kind=all')].map(ids => ids.length)).toEqual([0, 1])
   })
 
@@ -234,12 +235,11 @@ describe('spans across traces', () => {
     await org.owner.post('/api/projects', { slug: 'secret', name: 'Secret' })
     const secret = org.clientOf(await org.keyFor({ projectSlug: 'secret' }))
     const { id } = (await secret.post('/api/v1/traces', aTrace({ name: 'secret' }))).body
-    await env.DB.batch([
-      env.DB.prepare('update spans set id = ? where id = (select root_span_id from traces where id = ?)').bind(
-        span_id,
-        id,
-      ),
-      env.DB.prepare('update traces set root_span_id = ? where id = ?').bind(span_id, id),
+    await stored.batch([
+      stored
+        .prepare('update spans set id = ? where id = (select root_span_id from traces where id = ?)')
+        .bind(span_id, id),
+      stored.prepare('update traces set root_span_id = ? where id = ?').bind(span_id, id),
     ])
     expect((await secret.get(`/api/spans/${span_id}`)).body.stepId).toBe('secret')
     for (const query of ['stepId=generate-answer', 'decision=accept']) expect(await idsOf(org, query)).toEqual([])
@@ -327,7 +327,7 @@ describe('spans with a review filter', () => {
       await newReviewed('2', org),
       await newReviewed('3', org),
     ]
-    await env.DB.prepare('update traces set timestamp = 1e15 where id <> ?').bind(expiring.id).run()
+    await stored.prepare('update traces set timestamp = 1e15 where id <> ?').bind(expiring.id).run()
     for (const { review } of [expiring, kept, deleted])
       await review({ decision: 'accept', errorType: 'system_failure' })
     const expired = async (query = 'decision=accept') => (await get(org, query)).expired
@@ -374,7 +374,8 @@ describe('spans with a review filter', () => {
     const { review } = await newReviewed('Yes', org)
     await review({ decision: 'accept' })
     await org.owner.delete(`/api/projects/${org.project.id}`, { confirm: 'support' })
-    const key = await env.DB.prepare('select key, organization_key from projects where id = ?')
+    const key = await stored
+      .prepare('select key, organization_key from projects where id = ?')
       .bind(org.project.id)
       .first<{ key: number; organization_key: number }>()
     const { JOBS, ...bindings } = env
@@ -384,25 +385,29 @@ describe('spans with a review filter', () => {
         bindings,
       )
     }
-    expect(await env.DB.prepare('select * from review_days where project_key = ?').bind(key?.key).first()).toBeNull()
+    expect(await stored.prepare('select * from review_days where project_key = ?').bind(key?.key).first()).toBeNull()
   })
 })
 
 /** Adds reviewed traces to a project directly, one decision a millisecond. */
 async function manyDecisions(org: Org, count: number, userId: string) {
   const ids = await manyTraces(org, count, () => ({ name: 'run', fields: {} }))
-  await env.DB.batch([
-    env.DB.prepare(
-      `insert into reviews (trace_key, span_id, number, id, project_key, decision, state, user_id, created_at,
+  await stored.batch([
+    stored
+      .prepare(
+        `insert into reviews (trace_key, span_id, number, id, project_key, decision, state, user_id, created_at,
          output_revision, output_hash, approved, error_type, step_id, prompt_version_id)
        select t.key, t.root_span_id, 1, t.id, t.project_key, 'accept', 'accepted', ?, t.timestamp, 'none', '', '"Yes"',
          null, 'run', ''
        from json_each(?) as item cross join traces t where t.id = item.value and t.deleted_at is null`,
-    ).bind(userId, JSON.stringify(ids)),
-    env.DB.prepare(
-      `update spans set review_number = 1, review_state = 'accepted'
+      )
+      .bind(userId, JSON.stringify(ids)),
+    stored
+      .prepare(
+        `update spans set review_number = 1, review_state = 'accepted'
        where id in (select root_span_id from traces where deleted_at is null and id in (select value from json_each(?)))`,
-    ).bind(JSON.stringify(ids)),
+      )
+      .bind(JSON.stringify(ids)),
   ])
 }
 
@@ -435,14 +440,14 @@ describe('the migration that counts expired decisions', () => {
   it('finds those that expired earlier', async ({ expect }) => {
     const [one, other] = [await newReviewed('Yes'), await newReviewed('No')]
     for (const { review } of [one, other]) await review({ decision: 'accept' })
-    await env.DB.batch([
-      env.DB.prepare('update review_days set expired_accepted = 0, expired_corrected = 0'),
-      env.DB.prepare('delete from reviews where span_id = ?').bind(one.spanId),
+    await stored.batch([
+      stored.prepare('update review_days set expired_accepted = 0, expired_corrected = 0'),
+      stored.prepare('delete from reviews where span_id = ?').bind(one.spanId),
     ])
     const migration = env.MIGRATIONS.find(({ name }) => name.includes('expired-decisions'))
     const backfill = migration?.queries.filter(query => /^(--.*\n|\s)*update/i.test(query)) ?? []
     expect(backfill).toHaveLength(1)
-    for (const query of backfill) await env.DB.prepare(query).run()
+    for (const query of backfill) await stored.prepare(query).run()
     expect([await get(one.org, 'decision=accept'), await get(other.org, 'decision=accept')]).toMatchObject([
       { spans: [], expired: 1 },
       { spans: [{ id: other.spanId }], expired: 0 },

@@ -1,4 +1,3 @@
-import { env } from 'cloudflare:workers'
 import { describe, it, vi } from 'vitest'
 import {
   INLINE_BYTES,
@@ -13,6 +12,7 @@ import {
 } from '../../src/limits.ts'
 import { countingBindings, wrapBindings } from '../support/bindings.ts'
 import { aTrace, timeAfter } from '../support/builders.ts'
+import { stored } from '../support/database.ts'
 import { newOrg, type Org } from '../support/org.ts'
 import { newReviewed, reviewerOf } from '../support/reviews.ts'
 import { aHexSpanId, anExportedSpan, exportSpans } from '../support/telemetry.ts'
@@ -156,7 +156,7 @@ describe('contains', () => {
     expect(await found({ 'metadata.customer.tier': 'silver' })).toEqual([])
     expect(await found({ nameContains: 'PORT' })).toHaveLength(1)
     expect(await found({ nameContains: 'refund' })).toEqual([])
-    await env.DB.prepare('update traces set is_generic = 1 where id = ?').bind(id).run()
+    await stored.prepare('update traces set is_generic = 1 where id = ?').bind(id).run()
     expect(await found({})).toEqual([])
     expect(await found({ kind: 'all' })).toHaveLength(1)
   })
@@ -281,13 +281,14 @@ function measuredBindings() {
 
 /** Inserts spans with outputs of this length. Their ids are numbers in order, as are the beginnings of the outputs. */
 const putSpans = (id: string, count: number, length: number) =>
-  env.DB.prepare(
-    `with recursive n(i) as (select 0 union all select i + 1 from n where i < ?1 - 1)
+  stored
+    .prepare(
+      `with recursive n(i) as (select 0 union all select i + 1 from n where i < ?1 - 1)
      insert into spans (id, trace_key, is_root, step_id, timestamp, output)
      select printf('00000000-0000-4000-8000-%012d', i), traces.key, 0, 'step', traces.timestamp - i,
        '"number ' || i || '. ' || printf('%.*c', ?3, 'x') || '"'
      from n cross join traces where traces.id = ?2`,
-  )
+    )
     .bind(count, id, length)
     .run()
 
@@ -340,12 +341,13 @@ describe('large data', () => {
   it('is found at the end of a trace with thousands of spans and observations', async ({ expect }) => {
     const { org, id, observe } = await newTrace()
     await putSpans(id, 2500, 10)
-    await env.DB.prepare(
-      `with recursive n(i) as (select 0 union all select i + 1 from n where i < 2499)
+    await stored
+      .prepare(
+        `with recursive n(i) as (select 0 union all select i + 1 from n where i < 2499)
        insert into observations (trace_key, id, span_id, type, data, timestamp, received_at)
        select traces.key, printf('%05d', i), printf('00000000-0000-4000-8000-%012d', i), 'output', '"observed ' || i || '."',
          i, i from n cross join traces where traces.id = ?`,
-    )
+      )
       .bind(id)
       .run()
     await observe({ data: 'observed on the root' })
@@ -379,12 +381,13 @@ describe('large data', () => {
 
   it('ends with a warning if a trace has more observations than a search reads', async ({ expect }) => {
     const { org, id } = await newTrace()
-    await env.DB.prepare(
-      `with recursive n(i) as (select 0 union all select i + 1 from n where i < ?2)
+    await stored
+      .prepare(
+        `with recursive n(i) as (select 0 union all select i + 1 from n where i < ?2)
        insert into observations (trace_key, id, type, state_key, data, timestamp, received_at)
        select traces.key, printf('%05d', i), 'state', 'k' || i % 10, '"state ' || i || '."', i, i
        from n cross join traces where traces.id = ?1`,
-    )
+      )
       .bind(id, MAX_SEARCHED_ROWS)
       .run()
     const { traces, warnings } = await search(org, { contains: 'nowhere' })
@@ -394,7 +397,7 @@ describe('large data', () => {
         'Not everything was searched: a trace has more than 10000 observations or comments, or a span more than 8 MiB of values',
       ],
     ])
-    await env.DB.prepare("delete from observations where id = '10000'").run()
+    await stored.prepare("delete from observations where id = '10000'").run()
     expect((await search(org, { contains: 'nowhere' })).warnings).toEqual([])
   })
 })

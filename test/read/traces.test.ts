@@ -1,7 +1,7 @@
-import { env } from 'cloudflare:workers'
 import { describe, it } from 'vitest'
 import { event, resultsOf } from '../support/batch.ts'
 import { aSpan, aTrace, TIME, timeAfter } from '../support/builders.ts'
+import { stored } from '../support/database.ts'
 import { client, newOrg, type Org } from '../support/org.ts'
 import { aHexSpanId, anExport, anExportedSpan } from '../support/telemetry.ts'
 
@@ -240,7 +240,7 @@ it('records when the service received a trace and its spans, feedback and observ
   const again = (await org.read.get(`/api/spans/${span.id}`)).body
   expect([again.output, again.receivedAt]).toEqual(['Later', span.receivedAt])
   // A span stored by the previous release has no receipt time.
-  await env.DB.prepare('update spans set received_at = null where id = ?').bind(span.id).run()
+  await stored.prepare('update spans set received_at = null where id = ?').bind(span.id).run()
   expect((await org.read.get(`/api/spans/${span.id}`)).body.receivedAt).toBeNull()
 })
 

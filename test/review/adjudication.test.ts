@@ -1,6 +1,6 @@
-import { env } from 'cloudflare:workers'
 import { describe, it } from 'vitest'
 import { aSpan, aTrace } from '../support/builders.ts'
+import { stored } from '../support/database.ts'
 import { type Client, newOrg } from '../support/org.ts'
 import { reviewerOf } from '../support/reviews.ts'
 
@@ -45,7 +45,7 @@ describe('three people who review a step blind', () => {
     }
     /** Each change of a dataset is an entry. */
     const datasetChanges = async () =>
-      (await env.DB.prepare('select count(*) as changes from dataset_entries').first<{ changes: number }>())?.changes
+      (await stored.prepare('select count(*) as changes from dataset_entries').first<{ changes: number }>())?.changes
     const queued = async (by: { client: Client }, more = '') =>
       (await by.client.get(QUEUE + more)).body.spans.map(({ id }: { id: string }) => id).sort()
 

@@ -1,10 +1,10 @@
-import { env } from 'cloudflare:workers'
 import { beforeAll, describe, it } from 'vitest'
 import { sweep } from '../../src/jobs/sweep.ts'
 import { MAX_ASSIGNED_SPANS, MAX_ASSIGNEES, MAX_OPEN_ASSIGNMENTS, MAX_POLICY_STEPS } from '../../src/limits.ts'
 import { withoutQueue } from '../support/attribution.ts'
 import { countingBindings, rowsReadBy } from '../support/bindings.ts'
 import { aSpan, aTrace, timeAfter } from '../support/builders.ts'
+import { stored } from '../support/database.ts'
 import { client, newOrg, type Org } from '../support/org.ts'
 import { newReviewed, reviewerOf } from '../support/reviews.ts'
 import { manyTraces } from '../support/traces.ts'
@@ -399,10 +399,11 @@ describe('a large project', () => {
     org = await newOrg()
     people = [await reviewerOf(org), await reviewerOf(org)]
     await manyTraces(org, TRACES, () => ({ name: 'run', fields: {} }))
-    await env.DB.prepare(
-      `update spans set has_output = 1, output = '"Yes"', output_revision = 'a' where trace_key in (
+    await stored
+      .prepare(
+        `update spans set has_output = 1, output = '"Yes"', output_revision = 'a' where trace_key in (
          select t.key from traces t join projects p on p.key = t.project_key where p.id = ?)`,
-    )
+      )
       .bind(org.project.id)
       .run()
   })
@@ -439,16 +440,16 @@ describe('a large project', () => {
   it('reads a few rows for each open assignment of the people, at most, whatever the policy is', async ({ expect }) => {
     const userIds = await Promise.all(Array.from({ length: MAX_ASSIGNEES }, async () => (await reviewerOf(org)).userId))
     const ofProject = 'select key from projects where id = ?2'
-    await env.DB.batch(
+    await stored.batch(
       [
         `select s.trace_key, s.id, u.value, p.key, 0 from projects p, traces t, spans s, json_each(?1) u
          where p.id = ?2 and t.project_key = p.key and s.trace_key = t.key`,
         `select -i, 'gone', u.value, (${ofProject}), 0 from json_each(?1) u, (
            with recursive n(i) as (select 1 union all select i + 1 from n where i < ?3) select i from n)`,
       ].map((rows, index) =>
-        env.DB.prepare(
-          `insert into review_assignments (trace_key, span_id, user_id, project_key, assigned_at) ${rows}`,
-        ).bind(JSON.stringify(userIds), org.project.id, ...(index === 0 ? [] : [MAX_OPEN_ASSIGNMENTS - TRACES])),
+        stored
+          .prepare(`insert into review_assignments (trace_key, span_id, user_id, project_key, assigned_at) ${rows}`)
+          .bind(JSON.stringify(userIds), org.project.id, ...(index === 0 ? [] : [MAX_OPEN_ASSIGNMENTS - TRACES])),
       ),
     )
     const { spans } = (await org.owner.get(`${QUEUE}&limit=1`)).body
@@ -465,18 +466,20 @@ describe('a large project', () => {
     await org.owner.put(`/api/projects/${org.project.id}/review-policy`, policy)
     expect(await rowsRead()).toBeLessThan(3 * most)
     await org.owner.put(`/api/projects/${org.project.id}/review-policy`, { default: {} })
-    await env.DB.prepare('delete from review_assignments where user_id in (select value from json_each(?))')
+    await stored
+      .prepare('delete from review_assignments where user_id in (select value from json_each(?))')
       .bind(JSON.stringify(userIds))
       .run()
   })
 
   it('gives nobody more than the maximum, and says so', async ({ expect }) => {
     const { userId } = await reviewerOf(org)
-    await env.DB.prepare(
-      `insert into review_assignments (trace_key, span_id, user_id, project_key, assigned_at)
+    await stored
+      .prepare(
+        `insert into review_assignments (trace_key, span_id, user_id, project_key, assigned_at)
        with recursive n(i) as (select 1 union all select i + 1 from n where i < ?)
        select -i, 'gone', ?, (select key from projects where id = ?), 0 from n`,
-    )
+      )
       .bind(MAX_OPEN_ASSIGNMENTS - 1, userId, org.project.id)
       .run()
     const { spans } = (await org.owner.get(`${QUEUE}&limit=2`)).body

@@ -1,6 +1,6 @@
-import { env } from 'cloudflare:workers'
 import { describe, it } from 'vitest'
 import { datasetUuid } from '../../src/domain/ids.ts'
+import { stored } from '../support/database.ts'
 import { ACCEPT, adjudicatorOf, correct, newVoted, RESET, setPolicy } from '../support/voting.ts'
 
 describe('claims on a span that several people review', () => {
@@ -85,7 +85,7 @@ describe('claims on a span that several people review', () => {
     const claim = async (by: typeof ada, verb = 'claim') =>
       (await by.client.post(`/api/review-queue/${verb}`, { spanIds: [spanId] })).body
     const rows = async () =>
-      (await env.DB.prepare('select user_id from review_claims where span_id = ?').bind(spanId).all()).results
+      (await stored.prepare('select user_id from review_claims where span_id = ?').bind(spanId).all()).results
     for (const by of [ada, ben]) expect((await claim(by)).claimed).toEqual([spanId])
     expect(await rows()).toEqual([{ user_id: ben.userId }])
     await claim(ben, 'release')

@@ -1,5 +1,5 @@
-import { env } from 'cloudflare:workers'
 import { describe, it } from 'vitest'
+import { stored } from '../support/database.ts'
 import { newOrg } from '../support/org.ts'
 import { newReviewed, reviewerOf } from '../support/reviews.ts'
 import { storedCounts } from '../support/stored.ts'
@@ -86,9 +86,8 @@ describe('a comment', () => {
     await org.owner.patch(`/api/projects/${org.project.id}`, { autoAttribute: true })
     const jobs = async () =>
       (
-        await env.DB.prepare(
-          'select status from attribution_jobs where trace_key = (select key from traces where id = ?)',
-        )
+        await stored
+          .prepare('select status from attribution_jobs where trace_key = (select key from traces where id = ?)')
           .bind(id)
           .all()
       ).results.length

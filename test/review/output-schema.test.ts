@@ -1,10 +1,11 @@
-import { env } from 'cloudflare:workers'
 import { describe, it } from 'vitest'
+import { stored } from '../support/database.ts'
 import { newReviewed } from '../support/reviews.ts'
 
 /** Stores a schema without checking it, as older releases did. */
 const storeSchema = (versionId: string, schema: object) =>
-  env.DB.prepare('update text_versions set output_schema = ? where id = ?')
+  stored
+    .prepare('update text_versions set output_schema = ? where id = ?')
     .bind(JSON.stringify(schema), versionId)
     .run()
 

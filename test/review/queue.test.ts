@@ -1,4 +1,3 @@
-import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, describe, it, vi } from 'vitest'
 import { HELD } from '../../src/http/errors.ts'
 import {
@@ -12,6 +11,7 @@ import {
 import { resultsOf } from '../support/batch.ts'
 import { countingBindings, rowsReadBy, wrapBindings } from '../support/bindings.ts'
 import { aTraceId, timeAfter } from '../support/builders.ts'
+import { stored } from '../support/database.ts'
 import { type Client, newOrg, type Org } from '../support/org.ts'
 import { reviewerOf } from '../support/reviews.ts'
 import { storedCounts } from '../support/stored.ts'
@@ -581,10 +581,11 @@ describe('a long queue', () => {
       ids.push(...(await manyTraces(org, Math.min(left, 10_000), () => ({ name: 'no-output', fields: {} }))))
     }
     const reviewable = ids.filter((_, index) => index % 1000 === 7)
-    await env.DB.prepare(
-      `update spans set has_output = 1, output = '1' where (id, trace_key) in (
+    await stored
+      .prepare(
+        `update spans set has_output = 1, output = '1' where (id, trace_key) in (
          select root_span_id, key from traces where deleted_at is null and id in (select value from json_each(?)))`,
-    )
+      )
       .bind(JSON.stringify(reviewable))
       .run()
     for (const order of ['oldest', 'newest', 'negative', 'random']) {

@@ -1,4 +1,3 @@
-import { env } from 'cloudflare:workers'
 import { describe, it } from 'vitest'
 import {
   INLINE_BYTES,
@@ -9,6 +8,7 @@ import {
   MAX_REVIEWS,
 } from '../../src/limits.ts'
 import { countingBindings, wrapBindings } from '../support/bindings.ts'
+import { stored } from '../support/database.ts'
 import { client, newOrg, type Org } from '../support/org.ts'
 import { newReviewed, reviewerOf } from '../support/reviews.ts'
 import { storedCounts } from '../support/stored.ts'
@@ -147,7 +147,7 @@ describe('a review', () => {
   })
 
   it('can have any of the 18 error types', async ({ expect }) => {
-    const { results } = await env.DB.prepare('select error_type as name from error_types').all<{ name: string }>()
+    const { results } = await stored.prepare('select error_type as name from error_types').all<{ name: string }>()
     expect(results.length).toBe(18)
     const { review } = await newReviewed(OUTPUT)
     for (const { name } of results) {
@@ -499,12 +499,13 @@ describe('many reviews in one call', () => {
     const fixtures = await Promise.all(['one', 'other'].map(output => newReviewed(output, org)))
     for (const [index, { id, observe }] of fixtures.entries()) {
       await observe({ observation_id, data: `Output ${index}`, timestamp: '2026-11-20T11:00:00.000Z' })
-      await env.DB.prepare(
-        `insert into observations (trace_key, id, type, state_key, data, timestamp, received_at)
+      await stored
+        .prepare(
+          `insert into observations (trace_key, id, type, state_key, data, timestamp, received_at)
          with recursive place(number) as (select 1 union all select number + 1 from place where number < 5000)
          select key, printf('00000000-0000-4000-8000-%012d', number), 'state', 'a', printf('"%.8000c"', 'x'), 0, 0
          from traces cross join place where id = ?`,
-      )
+        )
         .bind(id)
         .run()
     }

@@ -1,7 +1,7 @@
-import { env } from 'cloudflare:workers'
 import { describe, it } from 'vitest'
 import { INLINE_BYTES, MAX_SUGGESTION_BYTES, MAX_SUGGESTIONS, PREVIEW_BYTES } from '../../src/limits.ts'
 import { countingBindings, wrapBindings } from '../support/bindings.ts'
+import { stored } from '../support/database.ts'
 import { type Client, client, type Org } from '../support/org.ts'
 import { newReviewed, reviewerOf } from '../support/reviews.ts'
 import { storedCounts } from '../support/stored.ts'
@@ -176,7 +176,7 @@ describe('an agent’s decision', () => {
     expect((await read()).span).toMatchObject({ output: CORRECTION, suggestions: [] })
     const { client: other, id } = await newAgent(org)
     expect((await suggest({ decision: 'accept' }, {}, other)).body.suggestions).toMatchObject([{ by: id }])
-    const { results } = await env.DB.prepare('select user_id from suggestions where user_id = ?').bind(id).all()
+    const { results } = await stored.prepare('select user_id from suggestions where user_id = ?').bind(id).all()
     expect(results).toHaveLength(1)
   })
 
@@ -377,7 +377,7 @@ describe('a suggestion on a root that’s reviewed with a step', () => {
       ])
       const preview = (await org.read.get(`/api/traces/${id}?payloads=preview`)).body.spans
       expect(preview[0].suggestions).toEqual(shownRoot.suggestions)
-      const { results } = await env.DB.prepare('select user_id from suggestions where span_id = ?').bind(step).all()
+      const { results } = await stored.prepare('select user_id from suggestions where span_id = ?').bind(step).all()
       expect(results).toHaveLength(1)
     },
   )

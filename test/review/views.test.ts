@@ -1,6 +1,6 @@
-import { env } from 'cloudflare:workers'
 import { describe, it } from 'vitest'
 import { MAX_NAME_LENGTH, MAX_OWN_VIEWS, MAX_SHARED_VIEWS, MAX_VIEW_QUERY_LENGTH } from '../../src/limits.ts'
+import { stored } from '../support/database.ts'
 import { type Client, newOrg, type Org } from '../support/org.ts'
 import { reviewerOf } from '../support/reviews.ts'
 
@@ -29,11 +29,12 @@ async function twoReviewers() {
 
 /** Adds views straight to the database. */
 const addViews = (org: Org, count: number, ownerId: string, isShared: boolean) =>
-  env.DB.prepare(
-    `insert into saved_views (project_key, owner_id, page, name, id, query, is_shared, updated_at)
+  stored
+    .prepare(
+      `insert into saved_views (project_key, owner_id, page, name, id, query, is_shared, updated_at)
      select projects.key, ?, 'traces', 'View ' || item.key, item.value, '', ?, 0
      from json_each(?) as item, projects where projects.id = ?`,
-  )
+    )
     .bind(
       ownerId,
       Number(isShared),

@@ -1,14 +1,15 @@
-import { env } from 'cloudflare:workers'
 import { describe, it } from 'vitest'
 import { recordingBindings, rowsReadBy } from '../support/bindings.ts'
+import { stored } from '../support/database.ts'
 import { newTrace } from '../support/trace.ts'
 
 const LIST = '/api/traces?projectSlug=support'
 
 /** Adds `count` model calls with large values to a trace, with three other spans between consecutive calls. */
 async function putCalls(id: string, count: number) {
-  await env.DB.prepare(
-    `with recursive n(i) as (select 0 union all select i + 1 from n where i < ?1 * 4 - 1)
+  await stored
+    .prepare(
+      `with recursive n(i) as (select 0 union all select i + 1 from n where i < ?1 * 4 - 1)
      insert into spans (id, trace_key, is_root, step_id, timestamp, input, output, model, usage, cost_usd)
      select printf('00000000-0000-4000-8000-%012d', i), key, 0, 'step', timestamp + 1 + i,
        '"' || substr(hex(zeroblob(4000)), 1, 8000) || '"', '"' || i || '"',
@@ -16,7 +17,7 @@ async function putCalls(id: string, count: number) {
        iif(i % 4 = 0, '{"inputTokens":412,"outputTokens":36,"totalTokens":448,"cachedTokens":256}', null),
        iif(i % 4 = 0, 0.25, null)
      from traces cross join n where traces.id = ?2 and deleted_at is null`,
-  )
+    )
     .bind(count, id)
     .run()
 }
@@ -31,7 +32,8 @@ describe("a trace's model, usage, and cost", () => {
     const sums = statements.filter(({ sql }) => sql.includes("'costUsd'"))
     expect(sums).toHaveLength(2)
     for (const { sql, values } of sums) {
-      const { results } = await env.DB.prepare(`explain query plan ${sql}`)
+      const { results } = await stored
+        .prepare(`explain query plan ${sql}`)
         .bind(...values)
         .all<{ detail: string }>()
       const calls = results

@@ -5,7 +5,7 @@ import { samplingRank } from '../../src/domain/review-policy.ts'
 import { Deadline } from '../../src/store/core/deadline.ts'
 import { policyOf, samplingRank as sqlRank } from '../../src/store/core/review-policy.ts'
 import { openUnscopedStore } from '../../src/store/core/store.ts'
-
+import { stored } from '../support/database.ts'
 import { newOrg } from '../support/org.ts'
 import { ID_KINDS } from '../support/span-ids.ts'
 
@@ -23,7 +23,7 @@ describe('sampling in SQL', () => {
 describe("a step's policy in SQL", () => {
   it('is found by any name of the step, and is the default for others', async ({ expect }) => {
     const org = await newOrg()
-    const projectKey = await env.DB.prepare('select key from projects where id = ?').bind(org.project.id).first('key')
+    const projectKey = await stored.prepare('select key from projects where id = ?').bind(org.project.id).first('key')
     const { database } = openUnscopedStore(env, new Deadline(60_000))
     const policies = (key: number | SQL) => {
       const { sample, reviewers, isBlind } = policyOf(key, sql`item.value`)

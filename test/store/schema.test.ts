@@ -10,6 +10,7 @@ import { newTeam } from '../support/access.ts'
 import { deliver, newDisputed, withMessages } from '../support/attribution.ts'
 import { recordingBindings, type Statement } from '../support/bindings.ts'
 import { aFeedback, anObservation, aSpan, aTrace } from '../support/builders.ts'
+import { stored } from '../support/database.ts'
 import { mixesOf } from '../support/homes.ts'
 import { client, newOrg } from '../support/org.ts'
 import { methodOf, newWorld, sampleOf } from '../support/samples.ts'
@@ -18,9 +19,9 @@ import { aHexSpanId, anExport, anExportedSpan } from '../support/telemetry.ts'
 
 describe('the schema', () => {
   it('declares every table with a composite key WITHOUT ROWID, so each write is billed as one row', async () => {
-    const { results } = await env.DB.prepare(
-      "select name, sql from sqlite_master where type = 'table' and sql like '%PRIMARY KEY(%'",
-    ).all<{ name: string; sql: string }>()
+    const { results } = await stored
+      .prepare("select name, sql from sqlite_master where type = 'table' and sql like '%PRIMARY KEY(%'")
+      .all<{ name: string; sql: string }>()
     expect(results.map(({ name }) => name).sort()).toEqual([
       'answer_days',
       'attributions',
@@ -68,9 +69,11 @@ describe('the schema', () => {
   })
 
   it('has a home for every table', async () => {
-    const { results } = await env.DB.prepare(
-      "select name from sqlite_master where type = 'table' and name not like 'sqlite_%' and name not like '_cf_%'",
-    ).all<{ name: string }>()
+    const { results } = await stored
+      .prepare(
+        "select name from sqlite_master where type = 'table' and name not like 'sqlite_%' and name not like '_cf_%'",
+      )
+      .all<{ name: string }>()
     expect(results.map(({ name }) => name).sort()).toEqual(Object.keys(HOMES).sort())
   })
 })
@@ -235,7 +238,8 @@ describe('the SQL statements in requests and jobs', () => {
   it('always seek in an index and never scan a table', async () => {
     expect(distinct.size).toBeGreaterThan(35)
     for (const { sql, values } of distinct.values()) {
-      const explained = await env.DB.prepare(`explain query plan ${sql}`)
+      const explained = await stored
+        .prepare(`explain query plan ${sql}`)
         .bind(...values)
         .all<PlanStep>()
       const plan = explained.results.map(({ detail }) => detail)

@@ -4,6 +4,7 @@ import type { Env, Job } from '../../src/env.ts'
 import { consume } from '../../src/jobs/consumer.ts'
 import { Deadline } from '../../src/store/core/deadline.ts'
 import { openStore } from '../../src/store/core/store.ts'
+import { stored } from './database.ts'
 import type { Org } from './org.ts'
 import { newTrace } from './trace.ts'
 
@@ -26,7 +27,7 @@ export function withMessages(bindings: Env = env) {
 
 /** Opens a tenant's store as a job does. */
 export async function storeOf(org: Org, bindings: Env = env) {
-  const row = await env.DB.prepare('select key from organizations where id = ?').bind(org.id).first<{ key: number }>()
+  const row = await stored.prepare('select key from organizations where id = ?').bind(org.id).first<{ key: number }>()
   return openStore(
     bindings,
     { key: row?.key ?? 0, id: org.id, slug: org.slug, sentEvents: null, epochs: null },
@@ -39,7 +40,7 @@ export async function newDisputed(feedback: object = { rating: 'negative', comme
   const world = await newTrace(tenant)
   const { org, trace_id, id } = world
   await world.give(feedback)
-  const row = await env.DB.prepare('select key, organization_key from traces where id = ?').bind(id).first()
+  const row = await stored.prepare('select key, organization_key from traces where id = ?').bind(id).first()
   const traceKey = Number(row?.key)
   const job: Job = { kind: 'attribute_trace', organizationKey: Number(row?.organization_key), traceKey }
   const path = `/api/v1/traces/${trace_id}`
@@ -59,8 +60,8 @@ export async function newDisputed(feedback: object = { rating: 'negative', comme
 
 export async function storedJob(traceKey: number) {
   const [jobs, results] = await env.DB.batch<Record<string, unknown>>([
-    env.DB.prepare('select * from attribution_jobs where trace_key = ?').bind(traceKey),
-    env.DB.prepare('select count(*) as count from attributions where trace_key = ?').bind(traceKey),
+    stored.prepare('select * from attribution_jobs where trace_key = ?').bind(traceKey),
+    stored.prepare('select count(*) as count from attributions where trace_key = ?').bind(traceKey),
   ])
   return { job: jobs?.results[0], results: results?.results[0]?.count }
 }

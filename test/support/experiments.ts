@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { runJob } from '../../src/jobs/consumer.ts'
+import { stored } from './database.ts'
 import { newOrg, type Org } from './org.ts'
 import { newReviewed } from './reviews.ts'
 
@@ -93,7 +94,8 @@ interface StepFields {
 }
 
 export const keysOf = async (traceId: string) =>
-  env.DB.prepare('select key, organization_key from traces where id = ?')
+  stored
+    .prepare('select key, organization_key from traces where id = ?')
     .bind(traceId)
     .first<{ key: number; organization_key: number }>()
 

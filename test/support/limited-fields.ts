@@ -1,4 +1,3 @@
-import { env } from 'cloudflare:workers'
 import { feedbackUuid } from '../../src/domain/ids.ts'
 import type { Json } from '../../src/domain/json.ts'
 import { utf8Length } from '../../src/domain/text.ts'
@@ -16,6 +15,7 @@ import {
   MAX_TRACE_ID_LENGTH,
 } from '../../src/limits.ts'
 import { aFeedback, anObservation, aSpan, aTrace } from './builders.ts'
+import { stored } from './database.ts'
 import { type ApiResponse, admin, type Org } from './org.ts'
 import type { newTrace } from './trace.ts'
 
@@ -137,7 +137,7 @@ const organizations =
   (column: 'slug' | 'name') =>
   async ({ org }: Place) =>
     (
-      await env.DB.prepare('select slug, name from organizations where slug like ?').bind(`${org.slug}-%`).all()
+      await stored.prepare('select slug, name from organizations where slug like ?').bind(`${org.slug}-%`).all()
     ).results.map(row => row[column])
 
 /** Every field with a limit in characters. */

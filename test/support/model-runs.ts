@@ -1,8 +1,8 @@
-import { env } from 'cloudflare:workers'
 import type { Env, Job } from '../../src/env.ts'
 import { runExperiment } from '../../src/experiments/model/run.ts'
 import { runModelJob } from '../../src/model/job.ts'
 import { deliver, storeOf, withMessages } from './attribution.ts'
+import { stored } from './database.ts'
 import { experimentOf, newBench, STEP } from './experiments.ts'
 import { aProvider } from './model.ts'
 import type { Reply } from './model-wire.ts'
@@ -73,9 +73,9 @@ export async function newModelBench(replies: readonly Reply[], fields: Fields = 
       await deliverAll()
       return { experiment, report: await experiment.report(), items: (await experiment.items()).items }
     },
-    jobOf: (id: string) => env.DB.prepare('select * from model_jobs where subject = ?').bind(id).first(),
+    jobOf: (id: string) => stored.prepare('select * from model_jobs where subject = ?').bind(id).first(),
     leaseEnds: (id: string) =>
-      env.DB.prepare('update model_jobs set lease_until = 1, due_at = 1 where subject = ?').bind(id).run(),
+      stored.prepare('update model_jobs set lease_until = 1, due_at = 1 where subject = ?').bind(id).run(),
   }
 }
 

@@ -6,6 +6,7 @@ import type { ErrorCategory, ErrorType } from '../../src/domain/attribution.ts'
 import type { JobError } from '../../src/domain/job-error.ts'
 import type { Step, Subject } from '../../src/domain/subject.ts'
 import type { Env } from '../../src/env.ts'
+import { stored } from './database.ts'
 import type { ModelRequest, Reply } from './model-wire.ts'
 
 const AT = Date.parse('2026-11-01T12:00:00Z')
@@ -86,7 +87,7 @@ export const anAnswer = (fields: object = {}) => ({
 
 /** The error types of every deployment. */
 export async function theErrorTypes(): Promise<ErrorType[]> {
-  const { results } = await env.DB.prepare('select error_type, id, name, category, rule from error_types').all<{
+  const { results } = await stored.prepare('select error_type, id, name, category, rule from error_types').all<{
     error_type: string
     id: string
     name: string

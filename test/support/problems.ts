@@ -1,10 +1,10 @@
-import { env } from 'cloudflare:workers'
 import { newId, newRevision } from '../../src/domain/ids.ts'
 import { finishAttribution } from '../../src/store/attribution/finish.ts'
 import { claimAttribution } from '../../src/store/attribution/leases.ts'
 import { requestAttribution } from '../../src/store/attribution/requests.ts'
 import { storeOf } from './attribution.ts'
 import { aFeedback } from './builders.ts'
+import { stored } from './database.ts'
 import type { Org } from './org.ts'
 
 /** An engine's answer. */
@@ -28,7 +28,7 @@ export async function addAnswer(
   { errorType, spanId = null, docSlug = null, confidence = 0.8 }: Blame,
 ): Promise<void> {
   const store = await storeOf(org)
-  const traceKey = await env.DB.prepare('select key from traces where id = ?').bind(id).first<number>('key')
+  const traceKey = await stored.prepare('select key from traces where id = ?').bind(id).first<number>('key')
   const now = Date.now()
   await requestAttribution(store, id, { force: true, now })
   const claim = await claimAttribution(store, traceKey ?? 0, { token: newRevision(), now })

@@ -1,4 +1,3 @@
-import { env } from 'cloudflare:workers'
 import type { Contract } from '../../src/api/contract.ts'
 import {
   BASELINE_ID,
@@ -27,6 +26,7 @@ import { problemUuid } from '../../src/domain/ids.ts'
 import { INLINE_BYTES } from '../../src/limits.ts'
 import { event, resultsOf } from './batch.ts'
 import { aFeedback, anObservation, aSpan, aTrace } from './builders.ts'
+import { stored } from './database.ts'
 import { type Client, type Org, REVIEWER_EMAIL } from './org.ts'
 import { anExportTo } from './telemetry.ts'
 import { withoutQueue } from './webhooks.ts'
@@ -250,10 +250,11 @@ export async function newProblem(org: Org) {
   const problem = { id: await problemUuid(org.project.id, key) }
   await org.owner.patch(`/api/problems/${problem.id}`, { note: 'Seen' })
   // A deployment without a model can't start a suggestion, but shows one that's pending.
-  await env.DB.prepare(
-    `insert into model_jobs (organization_key, project_key, kind, subject, status, requests, requested_at, attempts)
+  await stored
+    .prepare(
+      `insert into model_jobs (organization_key, project_key, kind, subject, status, requests, requested_at, attempts)
      select organization_key, key, 'suggest_version', ?, 'pending', 1, 0, 0 from projects where id = ?`,
-  )
+    )
     .bind(problem.id, org.project.id)
     .run()
   return { problem }
@@ -261,18 +262,22 @@ export async function newProblem(org: Org) {
 
 /** Gives a trace an outdated attribution result. */
 async function addAttribution(traceUuid: string): Promise<void> {
-  await env.DB.batch([
-    env.DB.prepare(
-      `insert into attribution_jobs (trace_key, organization_key, project_key, status, requests, requested_at, attempts,
+  await stored.batch([
+    stored
+      .prepare(
+        `insert into attribution_jobs (trace_key, organization_key, project_key, status, requests, requested_at, attempts,
          basis, attribution_number, error_type)
        select key, organization_key, project_key, 'done', 1, 0, 0, 'before', 1, 'reasoning_error' from traces where id = ?`,
-    ).bind(traceUuid),
-    env.DB.prepare(
-      `insert into attributions (trace_key, number, id, project_key, created_at, error_type, confidence, span_id, reasoning,
+      )
+      .bind(traceUuid),
+    stored
+      .prepare(
+        `insert into attributions (trace_key, number, id, project_key, created_at, error_type, confidence, span_id, reasoning,
          alternatives, evidence, engine, duration_ms)
        select key, 1, ?, project_key, 0, 'reasoning_error', 0.5, null, 'So it seems.', '[]', '[]', 'rules', 1
        from traces where id = ?`,
-    ).bind(crypto.randomUUID(), traceUuid),
+      )
+      .bind(crypto.randomUUID(), traceUuid),
   ])
 }
 

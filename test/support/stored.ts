@@ -1,12 +1,15 @@
 import { env } from 'cloudflare:workers'
+import { stored } from './database.ts'
 
 /** The columns of each table. */
 export async function columnsOfTables(): Promise<Map<string, string[]>> {
-  const { results } = await env.DB.prepare(
-    `select "table".name as "table", "column".name as "column"
+  const { results } = await stored
+    .prepare(
+      `select "table".name as "table", "column".name as "column"
      from sqlite_master as "table", pragma_table_info("table".name) as "column"
      where "table".type = 'table' and "table".name not like '%\\_cf\\_%' escape '\\' and "table".name not like 'sqlite%'`,
-  ).all<{ table: string; column: string }>()
+    )
+    .all<{ table: string; column: string }>()
   const columns = new Map<string, string[]>()
   for (const { table, column } of results) columns.set(table, [...(columns.get(table) ?? []), column])
   return columns
@@ -17,6 +20,6 @@ export async function storedCounts(): Promise<Record<string, number>> {
   const tables = [...(await columnsOfTables()).keys()]
   // A batch with a statement for each table takes twice as long.
   const counted = tables.map(name => `(select count(*) from "${name}") as "${name}"`).join(', ')
-  const rows = await env.DB.prepare(`select ${counted}`).first<Record<string, number>>()
+  const rows = await stored.prepare(`select ${counted}`).first<Record<string, number>>()
   return { ...rows, objects: (await env.PAYLOADS.list()).objects.length }
 }

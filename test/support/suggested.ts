@@ -1,8 +1,8 @@
-import { env } from 'cloudflare:workers'
 import { datasetUuid, problemUuid } from '../../src/domain/ids.ts'
 import type { Env, Job } from '../../src/env.ts'
 import { deliver, withMessages } from './attribution.ts'
 import { aSpan, aTrace } from './builders.ts'
+import { stored } from './database.ts'
 import { aProvider } from './model.ts'
 import type { Reply } from './model-wire.ts'
 import { newOrg, type Org } from './org.ts'
@@ -60,7 +60,7 @@ export async function newSuggestible({ examples = 1, org }: { examples?: number;
     request: (bindings: Env) => tenant.clientOf(tenant.ownerKey, bindings).post(path),
     result: (query = '') => owner.get(`${path}${query}`),
     job: async () =>
-      env.DB.prepare("select * from model_jobs where kind = 'suggest_version' and subject = ?").bind(problemId).first(),
+      stored.prepare("select * from model_jobs where kind = 'suggest_version' and subject = ?").bind(problemId).first(),
   }
 }
 

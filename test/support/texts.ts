@@ -1,5 +1,5 @@
-import { env } from 'cloudflare:workers'
 import type { TextKind } from '../../src/domain/versioned-text.ts'
+import { stored } from './database.ts'
 import type { ApiResponse, Client, Org } from './org.ts'
 
 /** The differences between prompts and knowledge docs in the API. */
@@ -90,16 +90,18 @@ export const activeIn = ({ versions }: { versions: { id: string; isActive: boole
 /** The versions and activations in D1, in order. */
 export async function storedText(textId: string) {
   const [versions, activations] = await Promise.all([
-    env.DB.prepare(
-      `select v.id, v.is_active as isActive from text_versions v
+    stored
+      .prepare(
+        `select v.id, v.is_active as isActive from text_versions v
        join versioned_texts t on t.key = v.text_key where t.id = ? order by v.key`,
-    )
+      )
       .bind(textId)
       .all<{ id: string; isActive: number }>(),
-    env.DB.prepare(
-      `select v.id, a.activated_at as activatedAt from text_activations a join text_versions v on v.key = a.version_key
+    stored
+      .prepare(
+        `select v.id, a.activated_at as activatedAt from text_activations a join text_versions v on v.key = a.version_key
        join versioned_texts t on t.key = a.text_key where t.id = ? order by a.activated_at, a.version_key`,
-    )
+      )
       .bind(textId)
       .all<{ id: string; activatedAt: number }>(),
   ])

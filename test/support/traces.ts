@@ -1,6 +1,6 @@
-import { env } from 'cloudflare:workers'
 import { newKeys } from '../../src/domain/ids.ts'
 import { TIME } from './builders.ts'
+import { stored } from './database.ts'
 import type { Org } from './org.ts'
 
 /** The fields that differ between traces. `fields` is the metadata. */
@@ -15,7 +15,8 @@ interface TraceFields {
  * `fieldsOf` gets a trace's position in that order, starting at 1.
  */
 export async function manyTraces(org: Org, count: number, fieldsOf: (place: number) => TraceFields): Promise<string[]> {
-  const project = await env.DB.prepare('select key, organization_key from projects where id = ?')
+  const project = await stored
+    .prepare('select key, organization_key from projects where id = ?')
     .bind(org.project.id)
     .first<{ key: number; organization_key: number }>()
   const [firstKey = 0] = newKeys(Date.now(), 1)
@@ -34,25 +35,31 @@ export async function manyTraces(org: Org, count: number, fieldsOf: (place: numb
   const rows = JSON.stringify(traces)
   const scope = `cross join (select ? as project_key, ? as organization_key) as scope`
   const bound = [rows, project?.key, project?.organization_key] as const
-  await env.DB.batch([
-    env.DB.prepare(
-      `insert into traces (key, id, organization_key, project_key, trace_id, root_span_id, name, status, timestamp,
+  await stored.batch([
+    stored
+      .prepare(
+        `insert into traces (key, id, organization_key, project_key, trace_id, root_span_id, name, status, timestamp,
          duration_ms, metadata, completed_fields, revision, received_at, updated_at, deleted_at, purge_due_at, needs_review,
          is_negative, is_posted, derivation, closes_at, is_generic)
        select t.value ->> 'key', t.value ->> 'id', organization_key, project_key,
          'trace_' || (t.value ->> 'key'), t.value ->> 'rootId', t.value ->> 'name', t.value ->> 'status',
          t.value ->> 'timestamp', null, t.value -> 'fields', '[]', '', 0, 0, null, null, 1, 0, 1, null, null, 0
        from json_each(?) as t ${scope}`,
-    ).bind(...bound),
-    env.DB.prepare(
-      `insert into spans (id, trace_key, is_root, step_id, timestamp)
+      )
+      .bind(...bound),
+    stored
+      .prepare(
+        `insert into spans (id, trace_key, is_root, step_id, timestamp)
        select t.value ->> 'rootId', t.value ->> 'key', 1, t.value ->> 'name', t.value ->> 'timestamp'
        from json_each(?) as t ${scope}`,
-    ).bind(...bound),
-    env.DB.prepare(
-      `insert into trace_fields select project_key, f.key, f.value, t.value ->> 'timestamp', t.value ->> 'key'
+      )
+      .bind(...bound),
+    stored
+      .prepare(
+        `insert into trace_fields select project_key, f.key, f.value, t.value ->> 'timestamp', t.value ->> 'key'
        from json_each(?) as t ${scope} cross join json_each(t.value, '$.fields') as f`,
-    ).bind(...bound),
+      )
+      .bind(...bound),
   ])
   return traces.map(({ id }) => id)
 }

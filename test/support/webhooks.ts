@@ -3,6 +3,7 @@ import { vi } from 'vitest'
 import { EVENT_TYPES, type EventType } from '../../src/domain/webhook.ts'
 import type { Env } from '../../src/env.ts'
 import { runJob } from '../../src/jobs/consumer.ts'
+import { stored } from './database.ts'
 import { client, newOrg, type Org } from './org.ts'
 
 /** A request that a receiver got. */
@@ -35,10 +36,11 @@ export const withoutQueue = (): Env => {
 
 /** Sends a project's events now. With null, those of webhooks for every project. */
 export async function sendNow(org: Org, bindings: Env = withoutQueue(), projectId: string | null = org.project.id) {
-  const row = await env.DB.prepare(
-    `select organizations.key as organizationKey, (select key from projects where id = ?2) as projectKey
+  const row = await stored
+    .prepare(
+      `select organizations.key as organizationKey, (select key from projects where id = ?2) as projectKey
      from organizations where id = ?1`,
-  )
+    )
     .bind(org.id, projectId)
     .first<{ organizationKey: number; projectKey: number | null }>()
   if (!row) throw new Error('the organization is gone')
@@ -122,20 +124,22 @@ interface StoredEvent {
 /** Stores an event, and a delivery of it to each of the organization's webhooks that get the project's events. */
 export async function storeEvent(org: Pick<Org, 'id'>, event: StoredEvent): Promise<number> {
   const { projectId, traceKey = null, actorId = null, data = {}, at = Date.now(), answer = null } = event
-  const added = await env.DB.prepare(
-    `insert into webhook_events (id, organization_key, project_key, type, trace_key, subject_id, actor_id, at, data, is_new)
+  const added = await stored
+    .prepare(
+      `insert into webhook_events (id, organization_key, project_key, type, trace_key, subject_id, actor_id, at, data, is_new)
      select ?1, key, (select key from projects where id = ?3), 'span.reviewed', ?4, ?1, ?5, ?6, ?7, 0
      from organizations where id = ?2 returning sequence`,
-  )
+    )
     .bind(crypto.randomUUID(), org.id, projectId, traceKey, actorId, at, JSON.stringify(data))
     .first<number>('sequence')
-  await env.DB.prepare(
-    `insert into webhook_deliveries (webhook_key, sequence, state, attempts, next_attempt_at, answer)
+  await stored
+    .prepare(
+      `insert into webhook_deliveries (webhook_key, sequence, state, attempts, next_attempt_at, answer)
      select webhooks.key, sequence, ?2, 1, ?3, ?4 from webhook_events
      join webhooks on webhooks.organization_key = webhook_events.organization_key
        and (webhooks.project_key = webhook_events.project_key or webhooks.project_key is null)
      where sequence = ?1`,
-  )
+    )
     .bind(added, event.isPending ? 'pending' : 'failed', event.isPending ? at : null, answer)
     .run()
   return Number(added)
@@ -158,10 +162,11 @@ export interface RecordedEvent {
 
 /** All of an organization's events, whether they were sent or not. */
 export async function recordedEvents({ id }: Pick<Org, 'id'>): Promise<RecordedEvent[]> {
-  const { results } = await env.DB.prepare(
-    `select id, type, subject_id, at from webhook_events
+  const { results } = await stored
+    .prepare(
+      `select id, type, subject_id, at from webhook_events
      where organization_key = (select key from organizations where id = ?) order by sequence`,
-  )
+    )
     .bind(id)
     .all<RecordedEvent>()
   return results

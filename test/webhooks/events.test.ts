@@ -1,10 +1,10 @@
-import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { EventType } from '../../src/domain/webhook.ts'
 import { runJob } from '../../src/jobs/consumer.ts'
 import { deliver, newDisputed, withMessages } from '../support/attribution.ts'
 import { event, resultsOf } from '../support/batch.ts'
 import { aFeedback, anObservation, aTrace } from '../support/builders.ts'
+import { stored } from '../support/database.ts'
 import { client, type Org, REVIEWER_EMAIL } from '../support/org.ts'
 import { newReviewed } from '../support/reviews.ts'
 import { anExportedSpan, exportSpans } from '../support/telemetry.ts'
@@ -29,9 +29,10 @@ async function newSpan({ ingest, owner }: Org) {
 
 /** Deletes everything under deleted traces. */
 async function purge(ids: readonly string[]) {
-  const { results } = await env.DB.prepare(
-    'select organization_key as organizationKey, key as traceKey from traces where id in (select value from json_each(?))',
-  )
+  const { results } = await stored
+    .prepare(
+      'select organization_key as organizationKey, key as traceKey from traces where id in (select value from json_each(?))',
+    )
     .bind(JSON.stringify(ids))
     .all<{ organizationKey: number; traceKey: number }>()
   for (const trace of results) await runJob({ kind: 'purge_trace', ...trace }, withoutQueue())
@@ -310,7 +311,7 @@ describe('an analysis', () => {
     const { org } = await newSending(['attribution.finished'])
     const { askAsync, job, traceKey } = await newDisputed(undefined, org)
     await askAsync(withoutQueue())
-    await env.DB.prepare('update attribution_jobs set attempts = 1 where trace_key = ?').bind(traceKey).run()
+    await stored.prepare('update attribution_jobs set attempts = 1 where trace_key = ?').bind(traceKey).run()
     for (const _ of [1, 2]) await deliver(job, withoutQueue(), { queue: 'x-dead' })
     // Without its feedback, there's nothing to analyze.
     const other = await newDisputed({ feedback_id: 'gone', rating: 'negative' }, org)
@@ -319,7 +320,7 @@ describe('an analysis', () => {
     await deliver(other.job, withoutQueue())
     const cut = await newDisputed(undefined, org)
     await cut.askAsync(withoutQueue())
-    await env.DB.prepare('update attribution_jobs set attempts = 100 where trace_key = ?').bind(cut.traceKey).run()
+    await stored.prepare('update attribution_jobs set attempts = 100 where trace_key = ?').bind(cut.traceKey).run()
     await deliver(cut.job, withoutQueue())
     expect((await sent(org)).map(({ event: { data } }) => [data.status, data.failure, data.errorType])).toEqual([
       ['failed', 'The analysis failed on every attempt', null],

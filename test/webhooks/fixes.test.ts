@@ -2,6 +2,7 @@ import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { Job } from '../../src/env.ts'
 import { sweep } from '../../src/jobs/sweep.ts'
+import { stored } from '../support/database.ts'
 import { newBench, STEP } from '../support/experiments.ts'
 import { newModelBench } from '../support/model-runs.ts'
 import { newWatched, WATCHED_STEP } from '../support/watched.ts'
@@ -79,7 +80,7 @@ describe('a rollback', () => {
     const versionId = await replace(30, 0, firstId)
     await decided(versionId, 0, 40)
     await setGate({ autoRollback: true })
-    await env.DB.prepare("delete from sweeps where name = 'watches'").run()
+    await stored.prepare("delete from sweeps where name = 'watches'").run()
     for (let run = 0; run < 30 && (await active()) !== firstId; run++) {
       await sweep({ ...withoutQueue(), JOBS: keepingJobs().bindings.JOBS }, Date.now())
     }
@@ -190,7 +191,7 @@ describe('a problem', () => {
     }
     /** Runs cron as if the pass over problems was due. */
     const notice = async () => {
-      await env.DB.prepare("delete from sweeps where name = 'problems'").run()
+      await stored.prepare("delete from sweeps where name = 'problems'").run()
       await sweep({ ...withoutQueue(), JOBS: keepingJobs().bindings.JOBS }, Date.now())
     }
     return { org, problem: problems[0], addVersion, activate, change, notice }
@@ -247,7 +248,7 @@ describe('a problem', () => {
     const versionId = await addVersion()
     await change({ candidateVersionId: versionId })
     await sent(org)
-    await env.DB.prepare('update problems set known_state = null where candidate_version_id = ?').bind(versionId).run()
+    await stored.prepare('update problems set known_state = null where candidate_version_id = ?').bind(versionId).run()
     await notice()
     await activate(versionId)
     expect(await summaries(org)).toEqual([])

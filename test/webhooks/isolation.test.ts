@@ -4,6 +4,7 @@ import type { Env, Job } from '../../src/env.ts'
 import { consume } from '../../src/jobs/consumer.ts'
 import { CONCURRENT_DELIVERIES, WEBHOOK_RUN_LEASE_MS, WEBHOOK_TIMEOUT_MS } from '../../src/limits.ts'
 import { aTrace } from '../support/builders.ts'
+import { stored } from '../support/database.ts'
 import { newHooked, type Received, receive, withoutQueue } from '../support/webhooks.ts'
 
 /* What a slow or dead receiver costs everybody else. */
@@ -93,7 +94,8 @@ describe('a receiver that hangs', () => {
     vi.useFakeTimers({ toFake: ['Date'] })
     const hooked = await newReceiver()
     await hooked.test()
-    await env.DB.prepare('update webhooks set busy_until = ? where id = ?')
+    await stored
+      .prepare('update webhooks set busy_until = ? where id = ?')
       .bind(Date.now() + WEBHOOK_RUN_LEASE_MS, hooked.webhook.id)
       .run()
     const received = receive()
@@ -125,10 +127,10 @@ const messageOf = (body: Job): MessageBatch<Job> => ({
 async function newDeletedTrace({ org }: { org: Awaited<ReturnType<typeof newHooked>>['org'] }) {
   const { id } = (await org.ingest.post('/api/v1/traces', aTrace())).body
   await org.bearer(withoutQueue()).delete(`/api/traces/${id}`)
-  const row = await env.DB.prepare('select key, organization_key from traces where id = ?').bind(id).first()
+  const row = await stored.prepare('select key, organization_key from traces where id = ?').bind(id).first()
   const [traceKey, organizationKey] = [Number(row?.key), Number(row?.organization_key)]
   const job: Job = { kind: 'purge_trace', organizationKey, traceKey }
   const isGone = async () =>
-    (await env.DB.prepare('select 1 from traces where key = ?').bind(traceKey).first()) === null
+    (await stored.prepare('select 1 from traces where key = ?').bind(traceKey).first()) === null
   return { job, isGone }
 }

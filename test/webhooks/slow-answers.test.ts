@@ -3,6 +3,7 @@ import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { answer } from '../../src/app.ts'
 import { MAX_RETRY_AFTER_MS, UNREADABLE_PAUSE_MS, WEBHOOK_DEAD_AFTER_MS } from '../../src/limits.ts'
+import { stored } from '../support/database.ts'
 import { client } from '../support/org.ts'
 import { newHooked, receive, withoutQueue } from '../support/webhooks.ts'
 
@@ -73,7 +74,7 @@ describe('events of a webhook that cannot be decrypted', () => {
     const failingSince = new Date().toISOString()
     expect(await read()).toMatchObject({ enabled: true, failingSince })
     // Cron leaves it alone for a while, so that it's in nobody's way.
-    const dueAt = await env.DB.prepare('select due_at from webhooks where id = ?').bind(webhook.id).first('due_at')
+    const dueAt = await stored.prepare('select due_at from webhooks where id = ?').bind(webhook.id).first('due_at')
     expect(dueAt).toBe(Date.now() + UNREADABLE_PAUSE_MS)
     vi.setSystemTime(Date.now() + UNREADABLE_PAUSE_MS)
     await send()

@@ -1,8 +1,8 @@
-import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { MAX_EVENT_VALUE_BYTES } from '../../src/limits.ts'
 import { newDisputed } from '../support/attribution.ts'
 import { aFeedback } from '../support/builders.ts'
+import { stored } from '../support/database.ts'
 import { newReviewed } from '../support/reviews.ts'
 import { ACCEPT, correct, newVoted, RESET } from '../support/voting.ts'
 import { newSending, receive, sendNow, sent, withoutQueue } from '../support/webhooks.ts'
@@ -75,7 +75,7 @@ describe('a webhook with includeValues', () => {
     for (const other of others) await other.review(ACCEPT)
     await review(ACCEPT)
     const received = receive(async () => {
-      if (received.length === 1) await env.DB.prepare('update traces set deleted_at = 1 where id = ?').bind(id).run()
+      if (received.length === 1) await stored.prepare('update traces set deleted_at = 1 where id = ?').bind(id).run()
       return new Response('ok')
     })
     await sendNow(org)

@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { Job } from '../../src/env.ts'
+import { stored } from '../support/database.ts'
 import { client, newOrg, type Org } from '../support/org.ts'
 import { receive, sendNow, withoutQueue } from '../support/webhooks.ts'
 
@@ -47,7 +48,7 @@ describe('a webhook', () => {
   it("keeps its URL and secrets encrypted, and can't be read with a different key", async () => {
     const org = await newOrg()
     const { body } = await create(org, { url: 'https://hooks.slack.com/services/T0/B0/token' })
-    const row = await env.DB.prepare('select * from webhooks where id = ?').bind(body.id).first()
+    const row = await stored.prepare('select * from webhooks where id = ?').bind(body.id).first()
     expect(JSON.stringify(row)).not.toMatch(/slack|token|whsec/)
     const other = client({ 'x-api-key': org.ownerKey }, { ...env, WEBHOOK_KEY: 'another key of the tests' })
     expect((await other.get(`/api/webhooks/${body.id}`)).body).toMatchObject({ url: '', isReadable: false })

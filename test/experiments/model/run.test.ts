@@ -1,4 +1,3 @@
-import { env } from 'cloudflare:workers'
 import { afterEach, describe, it, vi } from 'vitest'
 import {
   DAY_MS,
@@ -8,6 +7,7 @@ import {
   MODEL_RUN_REJECTIONS,
 } from '../../../src/limits.ts'
 import { withMessages } from '../../support/attribution.ts'
+import { stored } from '../../support/database.ts'
 import { newModelBench, PRICED } from '../../support/model-runs.ts'
 
 afterEach(() => {
@@ -309,9 +309,10 @@ describe('a run that is cut off', () => {
     await bench.deliverAll()
     expect(await bench.modelRequests()).toEqual([])
     expect(
-      await env.DB.prepare(
-        'select count(*) as n from experiment_results r join experiments e on e.key = r.experiment_key where e.id = ?',
-      )
+      await stored
+        .prepare(
+          'select count(*) as n from experiment_results r join experiments e on e.key = r.experiment_key where e.id = ?',
+        )
         .bind(experiment.id)
         .first('n'),
     ).toBe(0)

@@ -1,0 +1,87 @@
+import { env } from 'cloudflare:workers'
+import { boundShards, databaseOf } from '../../src/store/core/store.ts'
+import { HOMES } from '../../src/store/schema/homes.ts'
+
+/*
+ * The tests' own view of what's stored. With shards, a statement goes to each database that has its tables, and the rows
+ * of all of them come back. The Worker never uses this: there, a statement in the wrong database must fail.
+ */
+
+const shards = boundShards(env).map(shard => databaseOf(env, shard))
+
+/** Whether the suites run with several databases. */
+export const isSharded = shards.length > 0
+
+function databasesFor(sql: string): D1Database[] {
+  const homes = new Set(Object.entries(HOMES).flatMap(([table, home]) => (usesTable(sql, table) ? [home] : [])))
+  if (homes.has('trace')) return shards
+  return homes.has('every') && homes.size === 1 ? [env.DB, ...shards] : [env.DB]
+}
+
+const usesTable = (sql: string, table: string): boolean =>
+  new RegExp(`\\b(?:from|join|into|update|table)\\s+\\(*"?${table}\\b`, 'i').test(sql)
+
+const COUNTS = /^\s*select\s+(?:count|total|sum)\(/i
+
+/** A statement that runs in each database that has its tables. */
+class StatementOfAll {
+  readonly #sql: string
+  readonly #values: readonly unknown[]
+
+  constructor(sql: string, values: readonly unknown[] = []) {
+    this.#sql = sql
+    this.#values = values
+  }
+
+  bind(...values: unknown[]): StatementOfAll {
+    return new StatementOfAll(this.#sql, values)
+  }
+
+  async all<Row extends object>(): Promise<{ results: Row[] }> {
+    const found = await Promise.all(
+      databasesFor(this.#sql).map(each =>
+        each
+          .prepare(this.#sql)
+          .bind(...this.#values)
+          .all<Row>(),
+      ),
+    )
+    const results = found.flatMap(each => each.results)
+    return { results: COUNTS.test(this.#sql) && !/group by/i.test(this.#sql) ? [added(results)] : results }
+  }
+
+  async run(): Promise<void> {
+    await this.all()
+  }
+
+  async first<Row extends object>(): Promise<Row | null>
+  async first<Value>(column: string): Promise<Value | null>
+  async first(column?: string): Promise<unknown> {
+    const [row] = (await this.all<Record<string, unknown>>()).results
+    if (!row) return null
+    return column === undefined ? row : row[column]
+  }
+}
+
+/** The sum of rows of counts. */
+const added = <Row extends object>(rows: readonly Row[]): Row =>
+  rows.reduce(
+    (sum, row) =>
+      Object.fromEntries(
+        Object.entries(row).map(([name, value]) => [name, value + new Map(Object.entries(sum)).get(name)]),
+      ) as Row,
+  )
+
+const all = {
+  prepare: (sql: string) => new StatementOfAll(sql),
+  batch: async (statements: readonly StatementOfAll[]) => {
+    const results = []
+    for (const statement of statements) results.push(await statement.all())
+    return results
+  },
+}
+
+/** The stored rows, wherever they are. */
+export const stored: Pick<D1Database, 'prepare' | 'batch'> = isSharded
+  ? (all as unknown as Pick<D1Database, 'prepare' | 'batch'>)
+  : env.DB
