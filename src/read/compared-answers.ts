@@ -86,11 +86,11 @@ export const listComparedAnswers = endpoint({
     list: ['compared-answers', store.organization.id, project.id],
     query,
     place: ['number', 'string'],
-    read: async (limit, after) => {
-      const page = { limit, after: after && { reviewedAt: after[0], spanId: after[1] } }
-      const { items, nextPlace } = await listComparedTraces(store, project, filter, page)
-      return { items, nextPlace: nextPlace && [nextPlace.reviewedAt, nextPlace.spanId] }
-    },
+    read: (limit, after) =>
+      listComparedTraces(store, project, filter, {
+        limit,
+        after: after && { reviewedAt: after[0], spanId: after[1] },
+      }),
   })
   return { status: 200, body: { answers: items.map(toComparedAnswer), nextCursor } }
 })

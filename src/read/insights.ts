@@ -140,7 +140,8 @@ export const getInsights = endpoint({
 const isoDay = (day: number): string => isoTime(day * DAY_MS).slice(0, 10)
 
 function toInsights({ from, to }: DayRange, found: Awaited<ReturnType<typeof readInsights>>) {
-  const { outputs, countedAt, decisions, versions } = found
+  const { outputs, decisions, versions } = found
+  const countedAt = lastCount(found)
   const sumOf = (field: 'outputs' | 'reviewed') => outputs.reduce((sum, step) => sum + step[field], 0)
   const body: v.InferOutput<typeof Insights> = {
     from: isoTime(from * DAY_MS),
@@ -171,6 +172,14 @@ function toInsights({ from, to }: DayRange, found: Awaited<ReturnType<typeof rea
 }
 
 type Found = Awaited<ReturnType<typeof readInsights>>
+
+/** The time up to which the outputs have been counted. Null if they haven't been. */
+function lastCount({ counted }: Found): number | null {
+  const changed = counted.flatMap(({ changedAt }) => changedAt ?? [])
+  if (changed.length > 0) return Math.min(...changed)
+  const all = counted.flatMap(({ countedAt }) => countedAt ?? [])
+  return all.length === 0 ? null : Math.max(...all)
+}
 
 function toUsed(uses: readonly StepUse[]) {
   const { inputTokens, outputTokens, costNanoUsd } = sumUse(uses)
@@ -211,10 +220,9 @@ const toErrorTypes = <Source extends 'review' | 'engine'>(counts: Found['answers
   counts.map(({ errorType, stepId, count }) => ({ errorType, stepId: stepId || null, source, count }))
 
 function toReviewers({ reviewers, names }: Found): v.InferOutput<typeof Insights>['reviewers'] {
-  const nameOf = new Map(names.map(({ id, name }) => [id, name]))
   return [...Map.groupBy(reviewers, ({ userId }) => userId)].map(([userId, days]) => ({
     userId,
-    name: nameOf.get(userId) ?? userId,
+    name: names.get(userId) ?? userId,
     days: days.map(({ day, reviewed }) => ({ day: isoDay(day), reviewed })),
   }))
 }

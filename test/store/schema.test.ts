@@ -85,7 +85,6 @@ describe('the schema', () => {
 const MIXED: readonly string[] = [
   'batch: attribution_jobs, feedback, traces with users',
   'select: observations, problem_cases, spans, traces with experiment_results',
-  'select: review_days with api_keys',
   'write users: feedback, traces with users',
 ]
 

@@ -260,20 +260,14 @@ export function findMemberships(
     .limit(limit)
 }
 
-/**
- * An actor's display name by id: the user's name, or else the user's email, or else the key's name. Null if the id is
- * neither a user's nor a key's.
- */
-export const actorName = (store: Store, id: SQL): SQL =>
-  displayName(store, id, sql`coalesce(nullif(${users.name}, ''), ${users.email})`)
+/** A user's display name by id: the name, or else the email. Null if the id isn't a user's. */
+export const userName = ({ organization }: Store, id: SQL, name: SQL = NAME_OR_EMAIL): SQL =>
+  sql`(select ${name} from ${users} where ${users.organizationKey} = ${organization.key} and ${users.id} = ${id})`
 
-const displayName = ({ organization }: Store, id: SQL, userName: SQL): SQL => sql`coalesce(
-  (select ${userName} from ${users} where ${users.organizationKey} = ${organization.key} and ${users.id} = ${id}),
-  (select ${apiKeys.name} from ${apiKeys}
-    where ${apiKeys.id} = ${id} and ${apiKeys.organizationKey} = ${organization.key}))`
+const NAME_OR_EMAIL = sql`coalesce(nullif(${users.name}, ''), ${users.email})`
 
 /**
- * Finds actors' names by id. The map leaves out ids that don't belong to a user or key in the organization and, without
+ * Finds actors' names by id: the user's name, or else the user's email, or else the key's name. The map leaves out ids that don't belong to a user or key in the organization and, without
  * `withEmails`, users known only by email.
  */
 export async function findActorNames(
@@ -282,7 +276,10 @@ export async function findActorNames(
   { withEmails }: { withEmails: boolean },
 ): Promise<Map<string, string>> {
   const id = sql`item.value`
-  const name = withEmails ? actorName(store, id) : displayName(store, id, sql`nullif(${users.name}, '')`)
+  const name = sql`coalesce(
+    ${userName(store, id, withEmails ? undefined : sql`nullif(${users.name}, '')`)},
+    (select ${apiKeys.name} from ${apiKeys}
+      where ${apiKeys.id} = ${id} and ${apiKeys.organizationKey} = ${store.organization.key}))`
   const rows = await store.database
     .select({ id: sql<string>`${id}`.as('id'), name: sql<string | null>`${name}`.as('name') })
     .from(sql`json_each(${JSON.stringify(ids)}) as item`)

@@ -2,6 +2,7 @@ import { and, desc, eq, gte, isNotNull, lt, type SQL, sql } from 'drizzle-orm'
 import type { ComparedAnswers } from '../../domain/attribution-quality.ts'
 import { MAX_COMPARED_DECISIONS } from '../../limits.ts'
 import type { Project } from '../accounts/projects.ts'
+import { mergePages, oldestOf, placeOrder, readShards } from '../core/across.ts'
 import { named } from '../core/database.ts'
 import { shownSpanStep } from '../core/step-names.ts'
 import type { Store } from '../core/store.ts'
@@ -33,9 +34,56 @@ interface Comparison {
 
 /**
  * Compares the last engine answer on each trace with the error type of the newest current decision that names one, in
- * one round trip. Scans the newest 10,000 decisions that name one.
+ * one round trip. Scans the newest 10,000 decisions that name one. With several databases, it takes another round trip,
+ * and one more if there are more decisions.
  */
 export async function compareAnswers(store: Store, project: Project, filter: ComparisonFilter): Promise<Comparison> {
+  const { bounded, isCut } = await shareLimit(store, project, filter)
+  const found = await readShards(store, shard => compareIn(shard, project, bounded))
+  return {
+    compared: found.flatMap(({ compared }) => compared),
+    isCut: isCut || found.some(each => each.isCut),
+    errorTypes: found[0]?.errorTypes ?? [],
+  }
+}
+
+/**
+ * Raises a filter's `from` so that several databases together scan at most as many decisions as one would. With one
+ * database, nothing is read.
+ */
+async function shareLimit<Filter extends ComparisonFilter>(
+  store: Store,
+  project: Project,
+  filter: Filter,
+): Promise<{ bounded: Filter; isCut: boolean }> {
+  if (store.shards.length === 1) return { bounded: filter, isCut: false }
+  const counts = await readShards(store, ({ database }) =>
+    database.$count(
+      database
+        .select({ number: reviews.number })
+        .from(reviews)
+        .where(isScanned(project, filter))
+        .limit(MAX_COMPARED_DECISIONS + 1)
+        .as('scanned'),
+    ),
+  )
+  if (counts.reduce((sum, count) => sum + count, 0) <= MAX_COMPARED_DECISIONS) return { bounded: filter, isCut: false }
+  const times = await readShards(store, ({ database }) =>
+    database
+      .select({ at: reviews.createdAt })
+      .from(reviews)
+      .where(isScanned(project, filter))
+      .orderBy(desc(reviews.createdAt))
+      .limit(MAX_COMPARED_DECISIONS + 1),
+  )
+  const from = oldestOf(
+    times.map(rows => rows.map(({ at }) => at)),
+    MAX_COMPARED_DECISIONS,
+  )
+  return { bounded: { ...filter, from: from ?? filter.from }, isCut: true }
+}
+
+async function compareIn(store: Store, project: Project, filter: ComparisonFilter): Promise<Comparison> {
   const { database } = store
   const [compared, [counted], ...typeRows] = await database.batch([
     database
@@ -105,13 +153,28 @@ export interface ComparedPlace {
   spanId: string
 }
 
-/** A page of the traces that `compareAnswers` counts, newest decision first, in one round trip. */
+/** A page of the traces that `compareAnswers` counts, newest decision first, with as many round trips. */
 export async function listComparedTraces(
   store: Store,
   project: Project,
   filter: ComparedFilter,
+  page: { limit: number; after: ComparedPlace | undefined },
+): Promise<{ items: ComparedTrace[]; nextPlace: PlaceValues | null }> {
+  const { bounded } = await shareLimit(store, project, filter)
+  const pages = await readShards(store, shard => listIn(shard, project, bounded, page))
+  return mergePages(pages, { limit: page.limit, placeOf, compare: placeOrder('descending') })
+}
+
+type PlaceValues = [reviewedAt: number, spanId: string]
+
+const placeOf = ({ reviewedAt, spanId }: ComparedPlace): PlaceValues => [reviewedAt, spanId]
+
+async function listIn(
+  store: Store,
+  project: Project,
+  filter: ComparedFilter,
   { limit, after }: { limit: number; after: ComparedPlace | undefined },
-): Promise<{ items: ComparedTrace[]; nextPlace: ComparedPlace | null }> {
+): Promise<{ items: ComparedTrace[]; nextPlace: PlaceValues | null }> {
   const { answered, named: namedType, isAgreed, tenth: wanted } = filter
   const agrees = sql`${attributions.errorType} = scanned_traces.named`
   const rows = await store.database
@@ -146,10 +209,7 @@ export async function listComparedTraces(
     .limit(limit + 1)
   const items = rows.slice(0, limit)
   const last = items.at(-1)
-  return {
-    items,
-    nextPlace: rows.length > limit && last ? { reviewedAt: last.reviewedAt, spanId: last.spanId } : null,
-  }
+  return { items, nextPlace: rows.length > limit && last ? placeOf(last) : null }
 }
 
 /** The tenth of an answer's confidence, 0 to 9. */

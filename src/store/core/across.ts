@@ -65,6 +65,33 @@ export function mergePages<Item, Place extends readonly (string | number)[]>(
   return { items, nextPlace: found.length > items.length && last ? placeOf(last) : end }
 }
 
+/**
+ * Merges lists of sums from several databases: `sum` adds up the rows with the same key. The result is sorted by the
+ * keys, as a query with these groups returns them. One database's list stays as it is.
+ */
+export function sumRows<Row>(
+  lists: readonly (readonly Row[])[],
+  keyOf: (row: Row) => readonly (string | number)[],
+  sum: (rows: readonly [Row, ...Row[]]) => Row,
+): readonly Row[] {
+  const [only] = lists
+  if (only && lists.length === 1) return only
+  const compare = placeOrder('ascending')
+  const groups = Map.groupBy(lists.flat(), row => JSON.stringify(keyOf(row)))
+  return [...groups.values()]
+    .flatMap(([first, ...others]) => (first ? sum([first, ...others]) : []))
+    .toSorted((one, other) => compare(keyOf(one), keyOf(other)))
+}
+
+/**
+ * The time of the last of the newest `limit` rows, by the times of the newest ones in each of several databases.
+ * Undefined if there aren't more than that. Rows with the same time count as one.
+ */
+export function oldestOf(times: readonly (readonly number[])[], limit: number): number | undefined {
+  const all = times.flat()
+  return all.length > limit ? all.toSorted((one, other) => other - one)[limit - 1] : undefined
+}
+
 /** Compares places of a list that's sorted by all of its values in one direction. */
 export const placeOrder =
   (direction: 'ascending' | 'descending') =>

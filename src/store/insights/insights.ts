@@ -1,9 +1,10 @@
 import { and, eq, gte, lt, ne, type SQL, sql } from 'drizzle-orm'
 import { sumHistograms } from '../../domain/duration-histogram.ts'
-import type { StepUse } from '../../domain/step-use.ts'
+import { type StepUse, sumUse } from '../../domain/step-use.ts'
 import { MAX_INSIGHT_ROWS } from '../../limits.ts'
 import type { Project } from '../accounts/projects.ts'
-import { actorName } from '../accounts/users.ts'
+import { findActorNames, userName } from '../accounts/users.ts'
+import { readShards, sumRows } from '../core/across.ts'
 import { named, readPlain } from '../core/database.ts'
 import { readStepId } from '../core/step-names.ts'
 import type { Store } from '../core/store.ts'
@@ -47,12 +48,98 @@ const corrected = sql<number>`sum(${reviewDays.corrected})`.as('corrected')
 /** Skips rows whose counts have dropped to zero. They're never deleted. */
 const isAny = sql`sum(${reviewDays.accepted} + ${reviewDays.corrected}) > 0`
 
+type Insights = Awaited<ReturnType<typeof readDatabase>>
+
 /**
  * A project's counts for a range of days. Each list has at most `MAX_INSIGHT_ROWS` rows. Outputs are counted by the day
  * of their trace, everything else by the day of the decision or answer. Takes one round trip, whose cost doesn't depend
- * on the number of traces.
+ * on the number of traces, and another one if an API key without a user has reviewed.
  */
 export async function readInsights(store: Store, project: Project, days: DayRange) {
+  const sums = sumInsights(await readShards(store, shard => readDatabase(shard, project, days)))
+  const names = new Map(sums.users.flatMap(({ id, name }) => (name === null ? [] : [[id, name] as const])))
+  const others = [...new Set(sums.reviewers.map(({ userId }) => userId))].filter(id => !names.has(id))
+  const keyNames = others.length === 0 ? [] : await findActorNames(store.control, others, { withEmails: true })
+  return { ...sums, names: new Map([...names, ...keyNames]) }
+}
+
+/** Adds up the counts of several databases. */
+function sumInsights(found: readonly Insights[]): Insights {
+  const merge = <Row>(
+    listOf: (insights: Insights) => readonly Row[],
+    keyOf: (row: Row) => readonly (string | number)[],
+    sum: (rows: readonly [Row, ...Row[]]) => Row = ([first]) => first,
+  ) => sumRows(found.map(listOf), keyOf, sum).slice(0, MAX_INSIGHT_ROWS)
+  return {
+    outputs: merge(
+      ({ outputs }) => outputs,
+      ({ stepId }) => [stepId],
+      sumOf('outputs', 'reviewed'),
+    ),
+    counted: found.flatMap(({ counted }) => counted),
+    steps: merge(
+      ({ steps }) => steps,
+      ({ stepId }) => [stepId],
+      sumOf('accepted', 'corrected'),
+    ),
+    decisions: merge(
+      ({ decisions }) => decisions,
+      ({ day, stepId, promptVersionId }) => [day, stepId, promptVersionId],
+      sumOf('accepted', 'corrected'),
+    ),
+    reviewers: merge(
+      ({ reviewers }) => reviewers,
+      ({ userId, day }) => [userId, day],
+      sumOf('reviewed'),
+    ),
+    users: merge(
+      ({ users }) => users,
+      ({ id }) => [id],
+    ),
+    versions: merge(
+      ({ versions }) => versions,
+      ({ id }) => [id],
+    ),
+    namedTypes: merge(
+      ({ namedTypes }) => namedTypes,
+      ({ errorType, stepId }) => [errorType, stepId],
+      sumOf('count'),
+    ),
+    answers: merge(
+      ({ answers }) => answers,
+      ({ errorType, stepId }) => [errorType, stepId],
+      sumOf('count'),
+    ),
+    used: merge(
+      ({ used }) => used,
+      ({ stepId, promptVersionId }) => [stepId, promptVersionId],
+      addUse,
+    ),
+    usedByDay: merge(
+      ({ usedByDay }) => usedByDay,
+      ({ day, stepId, promptVersionId }) => [day, stepId, promptVersionId],
+      addUse,
+    ),
+  }
+}
+
+/** Returns a function that adds up these fields of rows that are otherwise the same. */
+const sumOf =
+  <Field extends string>(...fields: readonly Field[]) =>
+  <Row extends Record<Field, number>>(rows: readonly [Row, ...Row[]]): Row => {
+    const sum = { ...rows[0] }
+    for (const field of fields) Object.assign(sum, { [field]: rows.reduce((total, row) => total + row[field], 0) })
+    return sum
+  }
+
+const addUse = <Use extends StepUse>(uses: readonly [Use, ...Use[]]): Use => ({
+  ...uses[0],
+  ...sumUse(uses),
+  durations: sumHistograms(uses.map(({ durations }) => durations)),
+})
+
+/** One database's counts. */
+async function readDatabase(store: Store, project: Project, days: DayRange) {
   const { database } = store
   const decidedOn = inRange(reviewDays, project, days)
   const usedOn = inRange(useDays, project, days)
@@ -72,7 +159,7 @@ export async function readInsights(store: Store, project: Project, days: DayRang
       select ${promptVersionId} as id from ${reviewDays} where ${decidedOn} and ${ne(promptVersionId, '')}
       union all
       select ${useDays.promptVersionId} from ${useDays} where ${usedOn} and ${ne(useDays.promptVersionId, '')}) as scanned) as scanned`
-  const [outputs, [counted], steps, decisions, reviewers, names, versions, namedTypes, answers, used, usedByDay] =
+  const [outputs, counted, steps, decisions, reviewers, users, versions, namedTypes, answers, used, usedByDay] =
     await readPlain(database, [
       database
         .select({
@@ -86,10 +173,10 @@ export async function readInsights(store: Store, project: Project, days: DayRang
         .limit(MAX_INSIGHT_ROWS),
       database
         .select({
-          at: sql<number | null>`coalesce(
-            min(iif(${countedDays.isChanged} = 1, ${countedDays.countedAt}, null)), max(${countedDays.countedAt}))`.as(
-            'at',
+          changedAt: sql<number | null>`min(iif(${countedDays.isChanged} = 1, ${countedDays.countedAt}, null))`.as(
+            'changedAt',
           ),
+          countedAt: sql<number | null>`max(${countedDays.countedAt})`.as('countedAt'),
         })
         .from(countedDays)
         .where(inRange(countedDays, project, days)),
@@ -123,7 +210,7 @@ export async function readInsights(store: Store, project: Project, days: DayRang
       database
         .select({
           id: sql<string>`scanned.id`.as('id'),
-          name: sql<string | null>`${actorName(store, sql`scanned.id`)}`.as('name'),
+          name: sql<string | null>`${userName(store, sql`scanned.id`)}`.as('name'),
         })
         .from(userIds)
         .limit(MAX_INSIGHT_ROWS),
@@ -207,11 +294,11 @@ export async function readInsights(store: Store, project: Project, days: DayRang
     ])
   return {
     outputs,
-    countedAt: counted?.at ?? null,
+    counted,
     steps,
     decisions,
     reviewers,
-    names,
+    users,
     versions: versions.map(({ isActive, ...version }) => ({ ...version, isActive: isActive === 1 })),
     namedTypes,
     answers,

@@ -8,6 +8,7 @@ import {
   SHOWN_COMMENT_LENGTH,
 } from '../../limits.ts'
 import type { Project } from '../accounts/projects.ts'
+import { mergePages, oldestOf, placeOrder, sumRows } from '../core/across.ts'
 import { hasBlindPolicy } from '../core/review-policy.ts'
 import { isReviewed } from '../core/reviewable.ts'
 import { isStep, readStepId } from '../core/step-names.ts'
@@ -30,6 +31,12 @@ export interface AgreementFilter {
   from?: number | undefined
   /** Exclusive. */
   to?: number | undefined
+}
+
+/** A filter for one of several databases, so that they share the limits. */
+interface BoundedFilter extends AgreementFilter {
+  /** Outputs without a vote at or after this time aren't read. */
+  scannedFrom?: number | undefined
 }
 
 /** A vote, or an adjudicator's decision. */
@@ -62,9 +69,94 @@ interface ComparedVotes {
   isCut: boolean
 }
 
-/** Reads the votes on the newest outputs, in one round trip. */
+/** Reads the votes on the newest outputs, in one round trip. With several databases, it takes another one or two. */
 export async function compareVotes(store: Store, project: Project, filter: AgreementFilter): Promise<ComparedVotes> {
-  const rows = await store.database.all<TotalRow | PatternRow | OutputRow>(sql`
+  const { bounded, isCut } = await shareLimits(store, project, filter)
+  const found = await Promise.all(store.shards.map(shard => compareIn(shard, project, bounded)))
+  const patterns = sumRows(
+    found.map(rows => rows.filter(row => row.kind === 'pattern')),
+    ({ isCounted, stepId, at, votes, adjudication }) => [isCounted, stepId, at, votes, adjudication ?? ''],
+    rows => ({ ...rows[0], count: rows.reduce((sum, { count }) => sum + count, 0) }),
+  )
+  const differing = found.map(rows => rows.filter(row => row.kind === 'output').map(toOutput))
+  return {
+    counted: patterns.filter(({ isCounted }) => isCounted === 1).map(toVotedOutputs),
+    apart: patterns.filter(({ isCounted }) => isCounted === 0).map(toVotedOutputs),
+    differing: found.length === 1 ? differing.flat() : mostDiffering(differing.flat()),
+    isCut: isCut || found.some(rows => rows.some(row => row.kind === 'total' && isTotalCut(row))),
+  }
+}
+
+const isTotalCut = ({ count, isCounted }: Pick<TotalRow, 'count' | 'isCounted'>): boolean =>
+  count >= MAX_SCANNED_VOTES || isCounted > MAX_COMPARED_OUTPUTS
+
+/** The outputs of several databases in the order that a query for one has them. */
+const mostDiffering = (outputs: readonly VotedOutput[]): VotedOutput[] => {
+  const rankOf = ({ votes, at, spanId, outputRevision }: VotedOutput) => {
+    const accepts = votes.filter(({ decision }) => decision === 'accept').length
+    const types = new Set(votes.flatMap(({ errorType }) => errorType ?? []))
+    const share = (accepts * (votes.length - accepts)) / (votes.length * (votes.length - 1))
+    return [share, types.size, at, spanId, outputRevision]
+  }
+  const compare = placeOrder('descending')
+  return outputs.toSorted((one, other) => compare(rankOf(one), rankOf(other))).slice(0, MAX_DIFFERING_OUTPUTS)
+}
+
+/**
+ * Adjusts a filter so that several databases together read at most as many votes and outputs as one would. With one
+ * database, nothing is read.
+ */
+async function shareLimits(
+  store: Store,
+  project: Project,
+  filter: AgreementFilter,
+): Promise<{ bounded: BoundedFilter; isCut: boolean }> {
+  const { shards } = store
+  if (shards.length === 1) return { bounded: filter, isCut: false }
+  const listings = await Promise.all(shards.map(shard => listTimes(shard, project, filter)))
+  const total = {
+    count: listings.reduce((sum, { votes }) => sum + votes, 0),
+    isCounted: listings.reduce((sum, { outputs }) => sum + outputs.length, 0),
+  }
+  const isCut = isTotalCut(total)
+  if (!isCut) return { bounded: filter, isCut }
+  const voteTimes =
+    total.count > MAX_SCANNED_VOTES
+      ? await Promise.all(shards.map(shard => listVoteTimes(shard, project, filter)))
+      : undefined
+  const scannedFrom = voteTimes && oldestOf(voteTimes, MAX_SCANNED_VOTES)
+  const scanned = { ...filter, scannedFrom }
+  const outputs = voteTimes
+    ? (await Promise.all(shards.map(shard => listTimes(shard, project, scanned)))).map(({ outputs }) => outputs)
+    : listings.map(({ outputs }) => outputs)
+  return { bounded: { ...scanned, from: oldestOf(outputs, MAX_COMPARED_OUTPUTS) ?? filter.from }, isCut }
+}
+
+/** The number of votes to read in a database, and the times of the outputs that they're on. */
+async function listTimes(
+  store: Store,
+  project: Project,
+  filter: BoundedFilter,
+): Promise<{ votes: number; outputs: number[] }> {
+  const [row] = await store.database.all<{ votes: number; outputs: string }>(sql`
+    ${withOutputs(store, project, filter)}
+    select (select count(*) from scanned) as votes, (select json_group_array(listed.at) from listed) as outputs`)
+  return { votes: row?.votes ?? 0, outputs: JSON.parse(row?.outputs ?? '[]') }
+}
+
+/** The times of the newest votes in a database. */
+async function listVoteTimes({ database }: Store, project: Project, filter: AgreementFilter): Promise<number[]> {
+  const [row] = await database.all<{ times: string }>(sql`
+    select json_group_array(scanned.first_at) as times from (${newestVotes(project, filter)}) as scanned`)
+  return JSON.parse(row?.times ?? '[]')
+}
+
+const compareIn = (
+  store: Store,
+  project: Project,
+  filter: BoundedFilter,
+): Promise<(TotalRow | PatternRow | OutputRow)[]> =>
+  store.database.all<TotalRow | PatternRow | OutputRow>(sql`
     ${withOutputs(store, project, filter)}
     select 'total' as kind, (select count(*) from scanned) as count, (select count(*) from seen) as isCounted,
       null as stepId, null as at, null as votes, null as adjudication,
@@ -80,16 +172,6 @@ export async function compareVotes(store: Store, project: Project, filter: Agree
       order by cast(listed.accepts * (listed.votes - listed.accepts) as real) / (listed.votes * (listed.votes - 1)) desc,
         listed.error_types desc, ${NEWEST_FIRST}
       limit ${MAX_DIFFERING_OUTPUTS}) as scanned`)
-  const patterns = rows.filter(row => row.kind === 'pattern')
-  return {
-    counted: patterns.filter(({ isCounted }) => isCounted === 1).map(toVotedOutputs),
-    apart: patterns.filter(({ isCounted }) => isCounted === 0).map(toVotedOutputs),
-    differing: rows.filter(row => row.kind === 'output').map(toOutput),
-    isCut: rows.some(
-      row => row.kind === 'total' && (row.count >= MAX_SCANNED_VOTES || row.isCounted > MAX_COMPARED_OUTPUTS),
-    ),
-  }
-}
 
 /** Conditions on the listed outputs. Undefined fields don't filter. */
 export interface OutputFilter extends AgreementFilter {
@@ -111,13 +193,28 @@ export interface OutputPlace {
   outputRevision: string
 }
 
-/** A page of the outputs that `compareVotes` compares, newest first, in one round trip. */
+type PlaceValues = [at: number, spanId: string, outputRevision: string]
+
+/** A page of the outputs that `compareVotes` compares, newest first, with as many round trips. */
 export async function listVotedOutputs(
   store: Store,
   project: Project,
   filter: OutputFilter,
+  page: { limit: number; after: OutputPlace | undefined },
+): Promise<{ items: VotedOutput[]; nextPlace: PlaceValues | null }> {
+  const { bounded } = await shareLimits(store, project, filter)
+  const pages = await Promise.all(store.shards.map(shard => listIn(shard, project, { ...filter, ...bounded }, page)))
+  return mergePages(pages, { limit: page.limit, placeOf: placeOfOutput, compare: placeOrder('descending') })
+}
+
+const placeOfOutput = ({ at, spanId, outputRevision }: VotedOutput): PlaceValues => [at, spanId, outputRevision]
+
+async function listIn(
+  store: Store,
+  project: Project,
+  filter: OutputFilter & BoundedFilter,
   { limit, after }: { limit: number; after: OutputPlace | undefined },
-): Promise<{ items: VotedOutput[]; nextPlace: [at: number, spanId: string, outputRevision: string] | null }> {
+): Promise<{ items: VotedOutput[]; nextPlace: PlaceValues | null }> {
   const rows = await store.database.all<OutputRow>(sql`
     ${withOutputs(store, project, filter)}
     select 'output' as kind, ${outputFields(project)} from listed
@@ -130,7 +227,7 @@ export async function listVotedOutputs(
     order by ${NEWEST_FIRST} limit ${limit + 1}`)
   const items = rows.slice(0, limit).map(toOutput)
   const last = items.at(-1)
-  return { items, nextPlace: rows.length > limit && last ? [last.at, last.spanId, last.outputRevision] : null }
+  return { items, nextPlace: rows.length > limit && last ? placeOfOutput(last) : null }
 }
 
 function hasLabels({ label, isAgreed, reviewerId, with: other }: OutputFilter): SQL {
@@ -243,14 +340,10 @@ const isAdjudication = (alias: string): SQL => {
  * The beginning of a statement. `scanned` has the newest votes, `seen` their outputs, and `listed` the newest of those
  * that the viewer may see. An output with votes of both kinds is listed twice.
  */
-function withOutputs(store: Store, project: Project, { stepId, from, to }: AgreementFilter): SQL {
-  const inRange = (time: SQL) => sql`${time} >= ${from ?? 0}${to === undefined ? sql`` : sql` and ${time} < ${to}`}`
+function withOutputs(store: Store, project: Project, { stepId, scannedFrom, ...range }: BoundedFilter): SQL {
+  const scannedRange = { ...range, from: Math.max(range.from ?? 0, scannedFrom ?? 0) }
   return sql`
-    with scanned as materialized (
-      select ${votes.traceKey}, ${votes.spanId}, ${votes.outputRevision} from ${votes}
-      where ${votes.projectKey} = ${project.key} and ${inRange(sql`${votes.firstAt}`)}
-      order by ${votes.firstAt} desc limit ${MAX_SCANNED_VOTES}
-    ), voted as materialized (
+    with scanned as materialized (${newestVotes(project, scannedRange)}), voted as materialized (
       select distinct trace_key, span_id, output_revision from scanned
     ), labeled as (
       select own.trace_key, own.span_id, own.output_revision, own.user_id, ${isCounted('own')} as is_counted,
@@ -264,7 +357,7 @@ function withOutputs(store: Store, project: Project, { stepId, from, to }: Agree
       select trace_key, span_id, output_revision, is_counted, min(at) as at, step_id, round, count(*) as votes,
         sum(decision = 'accept') as accepts, count(error_type) as named, count(distinct error_type) as error_types,
         json_group_array(json_object('userId', user_id, 'decision', decision, 'errorType', error_type)) as labels
-      from labeled group by 1, 2, 3, 4 having ${inRange(sql`min(at)`)}
+      from labeled group by 1, 2, 3, 4 having ${isIn(range, sql`min(at)`)}
     ), listed as materialized (
       select listed.*, ${traces.id} as trace_id, (
         select json_object('decision', adjudicated.decision, 'errorType', adjudicated.error_type)
@@ -273,6 +366,15 @@ function withOutputs(store: Store, project: Project, { stepId, from, to }: Agree
       where ${traces.key} = listed.trace_key and ${isLiveIn(store, project)} and ${isShown(store)}
       order by ${NEWEST_FIRST} limit ${MAX_COMPARED_OUTPUTS})`
 }
+
+const isIn = ({ from = 0, to }: AgreementFilter, time: SQL): SQL =>
+  sql`${time} >= ${from}${to === undefined ? sql`` : sql` and ${time} < ${to}`}`
+
+/** The query for the newest votes in a range. */
+const newestVotes = (project: Project, range: AgreementFilter): SQL => sql`
+  select ${votes.traceKey}, ${votes.spanId}, ${votes.outputRevision}, ${votes.firstAt} from ${votes}
+  where ${votes.projectKey} = ${project.key} and ${isIn(range, sql`${votes.firstAt}`)}
+  order by ${votes.firstAt} desc limit ${MAX_SCANNED_VOTES}`
 
 /** Whether the viewer may see how others voted on an output. Under a blind policy, only once its span is decided. */
 const isShown = ({ isBlind }: Store): SQL =>
