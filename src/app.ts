@@ -18,7 +18,7 @@ import { problems } from './problems/index.ts'
 import { addressOf } from './rate-limit/address.ts'
 import { read } from './read/index.ts'
 import { review } from './review/index.ts'
-import { requireDatabase } from './store/core/store.ts'
+import { requireDatabases } from './store/core/store.ts'
 import { isDelivery } from './webhooks/deliver.ts'
 import { webhooks } from './webhooks/index.ts'
 
@@ -59,7 +59,7 @@ const checkReadiness = endpoint({
   family: 'operation',
   method: 'GET',
   path: '/readyz',
-  summary: 'Check that the database is reachable and migrated',
+  summary: 'Check that the databases are reachable and migrated',
   scope: 'public',
   isLimitedByAddress: true,
   errors: { 503: ERRORS[503].message },
@@ -68,7 +68,7 @@ const checkReadiness = endpoint({
     answers: { 200: { status: 'ok' } },
   },
 }).handle(async ({ unscoped }) => {
-  await requireDatabase(unscoped)
+  await requireDatabases(unscoped)
   return { status: 200, body: { status: 'ok' } }
 })
 

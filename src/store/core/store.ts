@@ -194,7 +194,9 @@ export function openUnscopedStore(bindings: StoreBindings, deadline: Deadline, s
   }
 }
 
-/** Throws a 503 if D1 doesn't respond or lacks this release's tables. */
-export async function requireDatabase({ database }: UnscopedStore): Promise<void> {
-  await database.select({ name: sweeps.name }).from(sweeps).where(eq(sweeps.name, ''))
+/** Throws a 503 if one of the databases doesn't respond or lacks this release's tables. */
+export async function requireDatabases({ shards }: UnscopedStore): Promise<void> {
+  await Promise.all(
+    shards.map(({ database }) => database.select({ name: sweeps.name }).from(sweeps).where(eq(sweeps.name, ''))),
+  )
 }
