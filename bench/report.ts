@@ -64,7 +64,7 @@ function verdict({ value, goal }: Measurement): string {
   const missed = missedBy(value, goal)
   if (missed === 0) return 'met'
   const bound = 'atLeast' in goal ? goal.atLeast : goal.atMost
-  return `missed by ${numberText(missed)} (${Math.round((missed / bound) * 100)} %)`
+  return `missed by ${numberText(missed)} (${Math.round((missed / bound) * 100)}%)`
 }
 
 const cellText = (cell: number | undefined): string => (cell === undefined ? '' : numberText(cell))

@@ -17,7 +17,7 @@ const countersign = new Countersign({ baseUrl, apiKey, projectSlug })
 
 const PROMPT = `Sort the ticket, and summarize it.
 
-The label is that of the first line with a word from the ticket:
+Use the label from the first line that has a word from the ticket:
 - billing: invoice, charged
 - delivery: package, courier
 - other: anything else

@@ -45,16 +45,16 @@ export const REST_OF_FIELDS = '_rest'
 
 /**
  * Judges a candidate's output against the values that people have approved, at least one. It passes if it agrees with
- * any of them. Otherwise it's `failed` if it differs from each of them in something that has one right form (a number, a
- * boolean, null, a string of the schema's `enum` or `const`, a string of at most 64 characters without white space, a
+ * any of them. Otherwise it's `failed` if it differs from each of them in something that has one right form (a number,
+ * a boolean, null, a string of the schema's `enum` or `const`, a string of at most 64 characters without whitespace, a
  * type, or a part that's missing), and `unjudged` if it differs from at least one of them only in free text: two texts
  * may say the same, so only a person can tell. One such value is enough, because each of them alone would be right.
  *
  * The expected value says which form a part has: "Yes" is strict, even if the candidate says it in a sentence. A text
- * that's empty or missing differs strictly, because it says nothing. A part that only the candidate has is judged by its
- * own value. Absent isn't null, items are compared in order, and the order of fields doesn't matter. Whether free text
- * must be the same to the letter (`exact`) or not (`text`) is up to the evaluator, but a difference in it is never a
- * failure.
+ * that's empty or missing differs strictly, because it says nothing. A part that only the candidate has is judged by
+ * its own value. Absent isn't null, items are compared in order, and the order of fields doesn't matter. Whether free
+ * text must be the same to the letter (`exact`) or not (`text`) is up to the evaluator, but a difference in it is never
+ * a failure.
  *
  * The difference, fields, and share are those of the expected value that's nearest: the one with the best outcome, then
  * the one with the highest share. Takes linear time. Leaves beyond a limit aren't compared, and an output with more of
@@ -224,7 +224,7 @@ function isAgreement(
   return false
 }
 
-/** A text without differences in white space and case. Unicode's other equivalences stay. */
+/** A text without differences in whitespace and case. Unicode's other equivalences stay. */
 const normalized = (text: string): string => text.trim().replace(/\s+/g, ' ').toLowerCase()
 
 /**

@@ -52,7 +52,7 @@ export function traceReviewState(trace: {
   return trace.correctedCount > 0 ? 'corrected' : 'accepted'
 }
 
-/** A hash of an output's JSON. Equal values have the same hash, whatever their key order and white space. */
+/** A hash of an output's JSON. Equal values have the same hash, no matter their key order and whitespace. */
 export const hashOutput = async (json: string): Promise<string> => sha256Hex(await inTurns(canonical(json)))
 
 function* canonical(json: string): Work<string> {

@@ -7,7 +7,7 @@ export const MAX_EVALUATOR_PATHS = 100
 export const MAX_EVALUATOR_PATH_BYTES = 256
 /** Leaves of a candidate's output that are compared with the expected value: about a tenth of a second. */
 export const MAX_JUDGED_LEAVES = 100_000
-/** Longer strings are free text. So are strings with white space, unless a schema lists them. */
+/** Longer strings are free text. So are strings with whitespace, unless a schema lists them. */
 export const MAX_STRICT_LENGTH = 64
 /** Differences that one result shows, and fields that it reports on. Its row stores them. */
 export const MAX_SHOWN_DIFFERENCES = 20

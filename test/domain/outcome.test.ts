@@ -15,7 +15,7 @@ const judgeOne = (expected: Json, actual: Json, evaluator: Evaluator = {}, schem
 describe('the outcome of a candidate', () => {
   it.for<[string, Json, Json, Judgment['outcome']]>([
     ['the same text', TEXT, TEXT, 'passed'],
-    ['other white space and case', TEXT, '  the refund\n\ttakes 5 DAYS. ', 'passed'],
+    ['other whitespace and case', TEXT, '  the refund\n\ttakes 5 DAYS. ', 'passed'],
     ['another text', TEXT, OTHER_TEXT, 'unjudged'],
     ['no text', TEXT, '', 'failed'],
     ['a blank text', TEXT, ' \n', 'failed'],
@@ -73,7 +73,7 @@ describe('the outcome of a candidate', () => {
     ['exact: the same', { type: 'exact' }, { a: TEXT, b: 1 }, { b: 1, a: TEXT }, 'passed'],
     ['exact: other case', { type: 'exact' }, TEXT, TEXT.toLowerCase(), 'unjudged'],
     ['exact: other case of a word', { type: 'exact' }, 'Refund', 'refund', 'failed'],
-    ['exact: white space around a word', { type: 'exact' }, 'refund', 'refund\n', 'failed'],
+    ['exact: whitespace around a word', { type: 'exact' }, 'refund', 'refund\n', 'failed'],
     ['exact in one part', { paths: { id: { type: 'exact' } } }, { id: 'A', x: 'B' }, { id: 'a', x: 'b' }, 'failed'],
     ['text in one part', { type: 'exact', paths: { x: { type: 'text' } } }, { x: 'B' }, { x: 'b' }, 'passed'],
     ['a tolerance', { type: 'number', tolerance: 0.5 }, 1, 1.5, 'passed'],

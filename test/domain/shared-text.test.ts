@@ -10,7 +10,7 @@ const OTHER = 'The warranty lasts 12 months.'
 /** The forms in which clients send a model's answer. */
 const forms = (text: string): Record<string, Json> => ({
   text,
-  'text with white space around it': `${text}\n`,
+  'text with whitespace around it': `${text}\n`,
   'a message': { role: 'assistant', content: text },
   'a message with empty fields': { role: 'assistant', content: text, refusal: null, tool_calls: [], annotations: [] },
   'a message with one text part': { role: 'assistant', content: [{ type: 'text', text }] },
@@ -148,7 +148,7 @@ describe('a correction', () => {
   const pairs = Object.entries(forms(TEXT)).flatMap(([from, source]) =>
     Object.entries(forms(TEXT)).map(([to, target]) => ({ from, to, source, target })),
   )
-  /** The form of a corrected text without white space around it. */
+  /** The form of a corrected text without whitespace around it. */
   const corrected = (form: string) => (form.startsWith('text') ? OTHER : forms(OTHER)[form])
 
   it('is written in any other form', ({ expect }) => {

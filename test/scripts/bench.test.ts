@@ -24,9 +24,9 @@ describe('the table of a section', () => {
   it.for([
     [0.92, { atLeast: 0.8 }, 'met'],
     [0.8, { atLeast: 0.8 }, 'met'],
-    [0.6, { atLeast: 0.8 }, 'missed by 0.20 (25 %)'],
+    [0.6, { atLeast: 0.8 }, 'missed by 0.20 (25%)'],
     [300, { atMost: 300 }, 'met'],
-    [330, { atMost: 300 }, 'missed by 30 (10 %)'],
+    [330, { atMost: 300 }, 'missed by 30 (10%)'],
   ] as const)('rates %d with the goal %o as %s', ([value, goal, verdict], { expect }) => {
     const [, ...lines] = tableOf({ title: 'Speed', measurements: [{ what: 'of light', value, goal }] }).split('\n')
     expect(lines.at(-1)?.trim().split(/ {2,}/).at(-1)).toBe(verdict)

@@ -38,7 +38,7 @@ describe('the signature of a delivery', () => {
     const { headers, body } = delivery
     const changed: Record<string, Pick<Received, 'body' | 'headers'>> = {
       'another body': { headers, body: body.replace('support', 'Support') },
-      'a body with more white space': { headers, body: `${body} ` },
+      'a body with more whitespace': { headers, body: `${body} ` },
       'another id': { body, headers: { ...headers, 'webhook-id': crypto.randomUUID() } },
       'another time': {
         body,

@@ -138,7 +138,7 @@ async function* jsonTexts(pieces: AsyncIterable<string>): AsyncGenerator<JsonTex
   yield* isSplitByBrackets ? byBrackets(rest) : byLines(rest)
 }
 
-/** The number of white space characters, or a byte order mark, that a text begins with. */
+/** The number of whitespace characters, or a byte order mark, that a text begins with. */
 const leading = (text: string): number => /^[\s\uFEFF]*/.exec(text)?.[0].length ?? 0
 
 async function* byLines(pieces: AsyncIterable<string>): AsyncGenerator<JsonText> {

@@ -64,7 +64,7 @@ const writeInstructions = (boundary: string): string =>
     `Answer with one JSON object {"changes": [...]}, with 1 to ${MAX_SUGGESTED_CHANGES} changes that don't overlap. Each change:`,
     '- examples: the labels of the examples that it serves, such as ["e1", "e4"]; at least one.',
     '- reason: one or two sentences for a colleague: what goes wrong, and how the change prevents it.',
-    '- place: "replace" to replace a text of the prompt, "start" or "end" to add text at the start or end of the prompt.',
+    '- place: "replace" to replace text in the prompt, "start" or "end" to add text at the start or end of the prompt.',
     '- before: with "replace", the text to replace, copied verbatim from the prompt. It must be there exactly once. Keep it',
     '  as short as that allows. "" with "start" and "end".',
     '- after: the new text, in the language and style of the prompt. "" deletes.',

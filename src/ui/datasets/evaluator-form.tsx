@@ -12,7 +12,7 @@ const WHOLE_TYPES = [
   { value: '', label: 'Default: by field, or as text' },
   { value: 'fields', label: `${COMPARISON_LABELS.fields}: each field on its own` },
   { value: 'exact', label: `${COMPARISON_LABELS.exact}: the same JSON` },
-  { value: 'text', label: `${COMPARISON_LABELS.text}: white space and case don't matter` },
+  { value: 'text', label: `${COMPARISON_LABELS.text}: whitespace and case don't matter` },
   { value: 'number', label: `${COMPARISON_LABELS.number}: numbers may differ a little` },
 ] as const
 
