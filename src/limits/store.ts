@@ -35,3 +35,5 @@ export const MAX_CHANGE_ATTEMPTS = 5
 /** How many changed rows one copy to a shard transfers, and how many of them may be texts, which are large. */
 export const COPIED_CHANGES = 500
 export const COPIED_TEXT_VERSIONS = 10
+/** How long before it begins an epoch is written. By then, every isolate has looked the project up again. */
+export const EPOCH_DELAY_MS = 2 * 60_000

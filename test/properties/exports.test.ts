@@ -223,7 +223,7 @@ async function mustLeaveNothing({ org, id }: Run): Promise<void> {
   await org.owner.delete(`/api/traces/${id}`)
   await sweep({ ...env, JOBS: undefined as never }, Date.now() + RESEND_AFTER_MS + 1)
   const tables = ['spans', 'observations', 'feedback', 'reviews', 'trace_fields']
-  const counts = await env.DB.batch<{ n: number }>([
+  const counts = await stored.batch<{ n: number }>([
     stored.prepare('select count(*) as n from traces where key = ?').bind(key),
     ...tables.map(table => stored.prepare(`select count(*) as n from ${table} where trace_key = ?`).bind(key)),
   ])

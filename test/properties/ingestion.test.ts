@@ -1,12 +1,14 @@
 import * as fc from 'fast-check'
 import { afterEach, beforeEach, describe, inject, it, vi } from 'vitest'
 import { wrapBindings } from '../support/bindings.ts'
+import { isSharded } from '../support/database.ts'
 import { type Received as ReceivedEvent, receive } from '../support/webhooks.ts'
 import { crowd, isCommand, isEvent, type Probe, probes, racers, type Step, sequence, sizes } from './commands.ts'
 import { apply, EMPTY, type Event, type World } from './model.ts'
 import { assertExplainable, race } from './races.ts'
 import {
   anonymous,
+  appendEpoch,
   expanded,
   leftovers,
   modelResponseOf,
@@ -71,6 +73,9 @@ const expandSteps = (steps: readonly Step[], { ids }: Tenant): Step[] =>
 
 const eventsOf = (steps: readonly Step[]): Event[] => steps.map(({ action }) => action).filter(isEvent)
 
+/** How many calls have been sent. With several databases, a new epoch begins at every third one. */
+let played = 0
+
 /**
  * Sends calls one by one, each `times` times, asserts that the responses match the model, and returns the resulting
  * world.
@@ -78,6 +83,7 @@ const eventsOf = (steps: readonly Step[]): Event[] => steps.map(({ action }) => 
 async function play(tenant: Tenant, before: World, steps: readonly Step[], times = 1): Promise<World> {
   let world = before
   for (const { after, action } of steps) {
+    if (isSharded && ++played % 3 === 0) await appendEpoch(tenant, played / 3)
     const at = pass(after)
     if (!isCommand(action)) {
       await runJob(tenant, action)

@@ -4,6 +4,7 @@ import { vi } from 'vitest'
 import type { Env, Job as QueuedJob } from '../../src/env.ts'
 import { consume } from '../../src/jobs/consumer.ts'
 import { sweep } from '../../src/jobs/sweep.ts'
+import { EPOCH_DELAY_MS } from '../../src/limits.ts'
 import { stored } from '../support/database.ts'
 import { type ApiResponse, admin, type Client, client } from '../support/org.ts'
 import { type Received as ReceivedEvent, recordedEvents, subscribe } from '../support/webhooks.ts'
@@ -112,6 +113,16 @@ const PATHS = {
   feedback: '/api/v1/feedback',
 }
 
+/** The databases of the epochs that a run goes through. */
+const EPOCHS = ['1', '2', '1.2', '2.1'] as const
+
+/** Appends an epoch to the project and waits until it has begun. Then new traces go to other databases. */
+export async function appendEpoch({ projectId }: Tenant, nth: number): Promise<void> {
+  const epoch = `${clock + EPOCH_DELAY_MS}@${EPOCHS[nth % EPOCHS.length]}`
+  await stored.prepare(`update projects set epochs = epochs || ' ' || ? where id = ?`).bind(epoch, projectId).run()
+  pass(EPOCH_DELAY_MS + 1)
+}
+
 /** Sends one call. */
 export const sendOne = (client: Client, command: Command, { trace }: Ids): Promise<ApiResponse> =>
   command.type === 'delete'
@@ -180,7 +191,7 @@ export async function leftovers(tenant: Tenant): Promise<string[]> {
   for (let run = 0; run < 2; run++) await runJob(tenant, { type: 'sweep', hours: 25, hasQueue: true })
   const tables = ['spans', 'observations', 'feedback', 'trace_fields']
   const orphans = 'trace_key not in (select key from traces)'
-  const counts = await env.DB.batch<{ n: number }>([
+  const counts = await stored.batch<{ n: number }>([
     stored.prepare(`select count(*) as n from traces where deleted_at is not null`),
     ...tables.map(table => stored.prepare(`select count(*) as n from ${table} where ${orphans}`)),
   ])

@@ -307,7 +307,7 @@ describe('the migration that starts the counts', () => {
     const tables = ['review_days', 'answer_days']
     /** The nonzero counts of both tenants. */
     const read = async () => {
-      const results = await env.DB.batch<Record<string, number>>(
+      const results = await stored.batch<Record<string, number>>(
         tables.map(table =>
           stored
             .prepare(

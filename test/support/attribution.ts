@@ -59,7 +59,7 @@ export async function newDisputed(feedback: object = { rating: 'negative', comme
 }
 
 export async function storedJob(traceKey: number) {
-  const [jobs, results] = await env.DB.batch<Record<string, unknown>>([
+  const [jobs, results] = await stored.batch<Record<string, unknown>>([
     stored.prepare('select * from attribution_jobs where trace_key = ?').bind(traceKey),
     stored.prepare('select count(*) as count from attributions where trace_key = ?').bind(traceKey),
   ])
