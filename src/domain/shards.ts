@@ -9,8 +9,8 @@ export interface Epoch {
   shards: readonly number[]
 }
 
-/** The epochs of a project with none. */
-const ONE_DATABASE: readonly Epoch[] = [{ from: 0, shards: [0] }]
+/** The epochs of a project with none, as `formatEpochs` writes them. */
+export const ONE_DATABASE = '0@0'
 
 /**
  * Writes epochs as the database keeps them: `<from>@<shard>.<shard>`, separated by spaces. This is shorter than JSON, and
@@ -21,12 +21,10 @@ export const formatEpochs = (epochs: readonly Epoch[]): string =>
 
 /** Reads what `formatEpochs` wrote. */
 export const parseEpochs = (text: string | null): readonly Epoch[] =>
-  text === null
-    ? ONE_DATABASE
-    : text.split(' ').map(epoch => {
-        const [from, shards = ''] = epoch.split('@')
-        return { from: Number(from), shards: shards.split('.').map(Number) }
-      })
+  (text ?? ONE_DATABASE).split(' ').map(epoch => {
+    const [from, shards = ''] = epoch.split('@')
+    return { from: Number(from), shards: shards.split('.').map(Number) }
+  })
 
 /** The epochs that have begun, newest first. There's always one. */
 export const begunEpochs = (epochs: readonly Epoch[], now: number): readonly Epoch[] =>
