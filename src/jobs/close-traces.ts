@@ -1,13 +1,13 @@
 import { closed } from '../domain/derived-trace.ts'
 import type { Env } from '../env.ts'
 import { CLOSING_STEPS } from '../limits.ts'
-import { openStore, type UnscopedStore } from '../store/core/store.ts'
+import { openShard, type UnscopedStore } from '../store/core/store.ts'
 import { findDueTraces } from '../store/traces/closing.ts'
 import { traceUpdate, updateTraces } from '../store/traces/trace-updates.ts'
 
 /**
- * Completes traces whose root didn't arrive in time, a bounded number per minute. If a trace has changed since it was
- * read, its state is computed again: the change may have been the root.
+ * Completes a database's traces whose root didn't arrive in time, a bounded number per minute. If a trace has changed
+ * since it was read, its state is computed again: the change may have been the root.
  */
 export async function closeTraces(env: Env, unscoped: UnscopedStore, now: number): Promise<void> {
   for (let step = 0; step < CLOSING_STEPS; step++) {
@@ -15,7 +15,7 @@ export async function closeTraces(env: Env, unscoped: UnscopedStore, now: number
     if (due.size === 0) return
     for (const [organization, traces] of due) {
       const updates = await Promise.all(traces.map(trace => traceUpdate(trace, closed(trace), now)))
-      await updateTraces(openStore(env, organization, unscoped.deadline), updates)
+      await updateTraces(openShard(env, organization, unscoped.deadline, unscoped.shard), updates)
     }
   }
 }

@@ -2,6 +2,7 @@ import { JobError } from '../domain/job-error.ts'
 import type { Env, Job } from '../env.ts'
 import { logFault } from '../http/errors.ts'
 import { MAX_RETRY_DELAY_SECONDS } from '../limits.ts'
+import { Copying } from '../store/core/copying.ts'
 import { failAttributionJob, runAttributionJob } from './attribute-trace.ts'
 import { runUserDeletion } from './delete-user.ts'
 import { failModelJobMessage, runModelJobMessage } from './model-job.ts'
@@ -48,7 +49,13 @@ async function giveUp(job: Job, env: Env): Promise<void> {
 }
 
 /** Runs one job: in the queue's consumer, or in cron if there is no queue. */
-export function runJob(job: Job, env: Env): Promise<void> {
+export async function runJob(job: Job, env: Env): Promise<void> {
+  const copying = new Copying(env)
+  await run(job, copying.bindings())
+  await copying.finish(job.organizationKey)
+}
+
+function run(job: Job, env: Env): Promise<void> {
   switch (job.kind) {
     case 'purge_trace':
       return runTracePurge(job, env)

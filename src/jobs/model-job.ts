@@ -4,13 +4,11 @@ import type { ModelJobKind } from '../domain/model-job.ts'
 import type { Env, Job } from '../env.ts'
 import { judgeResults } from '../experiments/judge/run.ts'
 import { runExperiment } from '../experiments/model/run.ts'
-import { JOB_ATTEMPT_MS, JOB_DEADLINE_MS, MAX_MODEL_JOB_DELAY_SECONDS } from '../limits.ts'
+import { MAX_MODEL_JOB_DELAY_SECONDS } from '../limits.ts'
 import { type ModelTask, runModelJob } from '../model/job.ts'
 import { suggestVersion } from '../problems/suggestion/run.ts'
-import { findOrganizationByKey } from '../store/accounts/organizations.ts'
-import { Deadline } from '../store/core/deadline.ts'
-import { openStore, openUnscopedStore, type Store } from '../store/core/store.ts'
 import { failModelJob } from '../store/model-jobs/leases.ts'
+import { openJob } from './open-job.ts'
 
 type ModelJobMessage = Job & { kind: 'model_job' }
 
@@ -22,7 +20,7 @@ const TASKS: Readonly<Record<ModelJobKind, ModelTask>> = {
 
 /** Asks a model about a job's subject, if that's still needed. If there's more to do, sends a new job. */
 export async function runModelJobMessage(job: ModelJobMessage, env: Env): Promise<void> {
-  const store = await storeOf(job, env)
+  const store = await openJob(job, env)
   if (!store) return
   const next = await runModelJob(env, store, { kind: job.jobKind, subject: job.subject }, taskOf(job))
   await sendEventHints(store, env)
@@ -34,7 +32,7 @@ export async function runModelJobMessage(job: ModelJobMessage, env: Env): Promis
 
 /** Marks the job as failed after the queue has given up. */
 export async function failModelJobMessage(job: ModelJobMessage, env: Env): Promise<void> {
-  const store = await storeOf(job, env)
+  const store = await openJob(job, env)
   if (!store) return
   const name = { kind: job.jobKind, subject: job.subject }
   const now = Date.now()
@@ -48,10 +46,4 @@ function taskOf({ jobKind }: ModelJobMessage): ModelTask {
   // During a deployment, an older release may get a newer one's job.
   if (!task) throw new JobError('This release has no such job', { isFinal: false })
   return task
-}
-
-async function storeOf({ organizationKey }: ModelJobMessage, env: Env): Promise<Store | undefined> {
-  const deadline = new Deadline(JOB_DEADLINE_MS, JOB_ATTEMPT_MS)
-  const organization = await findOrganizationByKey(openUnscopedStore(env, deadline), organizationKey)
-  return organization && openStore(env, organization, deadline)
 }

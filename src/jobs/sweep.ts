@@ -1,5 +1,5 @@
 import { queueOf } from '../api/queue.ts'
-import type { Env, Job } from '../env.ts'
+import { type Env, inShard, type Job } from '../env.ts'
 import { logFault } from '../http/errors.ts'
 import {
   JOB_ATTEMPT_MS,
@@ -12,7 +12,7 @@ import {
 import { deleteExpiredSessions } from '../store/accounts/sessions.ts'
 import { takeDueAttributions } from '../store/attribution/leases.ts'
 import { Deadline } from '../store/core/deadline.ts'
-import { openUnscopedStore } from '../store/core/store.ts'
+import { boundShards, openUnscopedStore, type UnscopedStore } from '../store/core/store.ts'
 import { backfillCases } from '../store/counts/backfill-cases.ts'
 import { backfillItems, takeDueItems } from '../store/datasets/due.ts'
 import { takeDueModelJobs } from '../store/model-jobs/leases.ts'
@@ -39,64 +39,87 @@ import { applyRetention } from './retention.ts'
  * there's nothing to purge, looks for objects without a row.
  */
 export async function sweep(env: Env, now: number): Promise<void> {
-  const unscoped = openUnscopedStore(env, new Deadline(JOB_DEADLINE_MS, JOB_ATTEMPT_MS))
-  const limit = env.JOBS ? RESEND_BATCH : 1
-  const purges = await takeDuePurges(unscoped, now, limit)
-  for (const purge of purges) await resend({ kind: 'purge_trace', ...purge }, env)
-  await attempt({ kind: 'projects' }, async () => {
-    const due = await takeDueProjects(unscoped, now, limit)
-    for (const project of due) await resend({ kind: 'purge_project', ...project }, env)
-  })
-  await attempt({ kind: 'attributions' }, async () => {
-    const due = await takeDueAttributions(unscoped, now, limit)
-    for (const attribution of due) await resend({ kind: 'attribute_trace', ...attribution }, env)
-  })
-  await attempt({ kind: 'deletions' }, async () => {
-    const due = await takeDueDeletions(unscoped, now, limit)
-    for (const deletion of due) await resend({ kind: 'forget_user', ...deletion }, env)
-  })
-  await attempt({ kind: 'items' }, async () => {
-    await backfillItems(unscoped, now)
-    const due = await takeDueItems(unscoped, now, limit)
-    for (const items of due) await resend({ kind: 'settle_items', ...items }, env)
-  })
-  await attempt({ kind: 'cases' }, () => backfillCases(unscoped, now))
-  await attempt({ kind: 'watches' }, () => followAllWatches(env, unscoped, now))
-  await attempt({ kind: 'problems' }, () => noticeProblems(env, unscoped, now))
-  await attempt({ kind: 'policies' }, () =>
-    continuePolicyPasses(unscoped, { now, steps: POLICY_PASS_STEPS, limit: POLICY_PASS_TRACES }),
-  )
-  await attempt({ kind: 'closing' }, () => closeTraces(env, unscoped, now))
-  await attempt({ kind: 'retention' }, () => applyRetention(env, unscoped, now))
-  await attempt({ kind: 'audit_retention' }, () => expireAuditLog(env, unscoped, now))
-  await attempt({ kind: 'event_retention' }, () => expireEvents(unscoped, now))
-  await attempt({ kind: 'outputs' }, () => countOutputs(unscoped, now))
-  await attempt({ kind: 'sessions' }, () => deleteExpiredSessions(unscoped, now, SESSION_SWEEP_ROWS))
-  await attempt({ kind: 'labellers' }, () => deleteUnusedLabellers(env, unscoped, now))
-  if (purges.length === 0) await attempt({ kind: 'orphans' }, () => sweepOrphans(unscoped, now))
+  const run: Run = { env, now, limit: env.JOBS ? RESEND_BATCH : 1 }
+  // A database that doesn't respond uses up only its own time.
+  const open = (shard: number) => openUnscopedStore(env, new Deadline(JOB_DEADLINE_MS, JOB_ATTEMPT_MS), shard)
+  const control = open(0)
+  const purges = await Promise.all([control, ...boundShards(env).map(open)].map(each => sweepTraces(each, run)))
+  await sweepAccounts(control, run)
+  if (purges.every(count => count === 0)) await attempt({ kind: 'orphans' }, () => sweepOrphans(control, now))
   await attempt({ kind: 'webhooks' }, async () => {
-    const due = await listDueProjects(unscoped, now, limit)
-    for (const project of due.slice(0, limit)) await resend({ kind: 'send_events', ...project }, env)
+    const due = await listDueProjects(control, now, run.limit)
+    for (const project of due.slice(0, run.limit)) await resend({ kind: 'send_events', ...project }, env)
   })
   // This comes last, because without a queue, a job runs here for up to a minute or so.
   await attempt({ kind: 'model_jobs' }, async () => {
-    const due = await takeDueModelJobs(unscoped, now, limit)
+    const due = await takeDueModelJobs(control, now, run.limit)
     for (const job of due) await resend({ kind: 'model_job', ...job }, env)
   })
 }
 
+/** One run of cron. */
+interface Run {
+  env: Env
+  now: number
+  /** How many jobs of a kind it sends again. */
+  limit: number
+}
+
+/** The work on one database's traces, and on other rows that each database has. Returns the number of due purges. */
+async function sweepTraces(store: UnscopedStore, { env, now, limit }: Run): Promise<number> {
+  const shard = inShard(store.shard)
+  const purges = await attempt({ kind: 'purges', ...shard }, () => takeDuePurges(store, now, limit))
+  for (const purge of purges ?? []) await resend({ kind: 'purge_trace', ...purge, ...shard }, env)
+  await attempt({ kind: 'attributions', ...shard }, async () => {
+    const due = await takeDueAttributions(store, now, limit)
+    for (const attribution of due) await resend({ kind: 'attribute_trace', ...attribution, ...shard }, env)
+  })
+  await attempt({ kind: 'items', ...shard }, async () => {
+    await backfillItems(store, now)
+    const due = await takeDueItems(store, now, limit)
+    for (const items of due) await resend({ kind: 'settle_items', ...items, ...shard }, env)
+  })
+  await attempt({ kind: 'cases', ...shard }, () => backfillCases(store, now))
+  await attempt({ kind: 'closing', ...shard }, () => closeTraces(env, store, now))
+  await attempt({ kind: 'retention', ...shard }, () => applyRetention(env, store, now))
+  await attempt({ kind: 'audit_retention', ...shard }, () => expireAuditLog(env, store, now))
+  await attempt({ kind: 'event_retention', ...shard }, () => expireEvents(store, now))
+  await attempt({ kind: 'outputs', ...shard }, () => countOutputs(store, now))
+  return purges?.length ?? 0
+}
+
+/** The work that covers all databases, with its progress in the control database. */
+async function sweepAccounts(control: UnscopedStore, { env, now, limit }: Run): Promise<void> {
+  await attempt({ kind: 'projects' }, async () => {
+    const due = await takeDueProjects(control, now, limit)
+    for (const project of due) await resend({ kind: 'purge_project', ...project }, env)
+  })
+  await attempt({ kind: 'deletions' }, async () => {
+    const due = await takeDueDeletions(control, now, limit)
+    for (const deletion of due) await resend({ kind: 'forget_user', ...deletion }, env)
+  })
+  await attempt({ kind: 'watches' }, () => followAllWatches(env, control, now))
+  await attempt({ kind: 'problems' }, () => noticeProblems(env, control, now))
+  await attempt({ kind: 'policies' }, () =>
+    continuePolicyPasses(control, { now, steps: POLICY_PASS_STEPS, limit: POLICY_PASS_TRACES }),
+  )
+  await attempt({ kind: 'sessions' }, () => deleteExpiredSessions(control, now, SESSION_SWEEP_ROWS))
+  await attempt({ kind: 'labellers' }, () => deleteUnusedLabellers(env, control, now))
+}
+
 /** Sends a job again, or runs it if there's no queue. */
-const resend = (job: Job, env: Env): Promise<void> =>
-  attempt(job, () => queueOf(job, env)?.send(job) ?? runJob(job, env))
+const resend = (job: Job, env: Env): Promise<unknown> =>
+  attempt(job, async () => queueOf(job, env)?.send(job) ?? runJob(job, env))
 
 /** Runs one part of the work. If it fails, the others still run. */
-async function attempt(
+async function attempt<Result>(
   part: Readonly<Record<string, string | number | null>>,
-  run: () => Promise<unknown>,
-): Promise<void> {
+  run: () => Promise<Result>,
+): Promise<Result | undefined> {
   try {
-    await run()
+    return await run()
   } catch (error) {
     logFault('sweep_failed', part, error)
+    return undefined
   }
 }

@@ -253,10 +253,10 @@ export async function deleteOldEntries(
   unscoped: UnscopedStore,
   { now, before, limit }: { now: number; before: number; limit: number },
 ): Promise<number> {
-  const { database } = unscoped
+  const { database, control } = unscoped
   const cursor = await findDuePass(unscoped, 'audit', now)
   if (cursor === undefined) return 0
-  const page = await database
+  const page = await control.database
     .select({ key: organizations.key })
     .from(organizations)
     .where(gt(organizations.key, Number(cursor)))

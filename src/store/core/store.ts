@@ -42,6 +42,8 @@ export interface Store extends Viewer {
   readonly control: Store
   /** The stores of all databases that may have the organization's traces. Only this one, if there's only one database. */
   readonly shards: readonly Store[]
+  /** The stores of all databases that may have any of the organization's rows, the control database's first. */
+  readonly databases: readonly Store[]
   /** The store of the database with this number. */
   readonly in: (shard: number) => Store
   readonly payloads: R2Bucket
@@ -68,6 +70,8 @@ export interface UnscopedStore {
   /** The number of its database, as in `domain/shards.ts`. */
   readonly shard: number
   readonly database: Database
+  /** The store of the control database: this one, if there's only one database. */
+  readonly control: UnscopedStore
   /** The stores of all the deployment's databases, the control database's first. */
   readonly shards: readonly UnscopedStore[]
   readonly payloads: R2Bucket
@@ -118,8 +122,11 @@ export const openShard = (
   shard: number,
 ): Store => new Databases(bindings, organization, deadline, JOB).in(shard)
 
+/** Whether a store's database may have traces of its organization. */
+export const mayHaveTraces = (store: Store): boolean => store.shards.includes(store)
+
 /** The different epochs of an organization's projects. */
-export const epochsIn = ({ epochs }: Organization): readonly (readonly Epoch[])[] =>
+export const epochsIn = ({ epochs }: Pick<Organization, 'epochs'>): readonly (readonly Epoch[])[] =>
   (epochs?.split('\n') ?? [null]).map(parseEpochs)
 
 /** One organization's databases. Opens each only once, when it's needed. */
@@ -164,6 +171,9 @@ class Databases {
       get shards() {
         return databases.#shards().map(each => databases.in(each))
       },
+      get databases() {
+        return [...new Set([this.control, ...this.shards])]
+      },
     }
   }
 
@@ -187,6 +197,9 @@ export function openUnscopedStore(bindings: StoreBindings, deadline: Deadline, s
     database,
     payloads: bindings.PAYLOADS,
     deadline,
+    get control() {
+      return shard === 0 ? this : openUnscopedStore(bindings, deadline)
+    },
     get shards() {
       const bound = boundShards(bindings)
       return [0, ...bound].map(each => openUnscopedStore(bindings, deadline, each))

@@ -21,6 +21,8 @@ import { type TracePlace, WALK_START, walkTraces } from '../traces/trace-walk.ts
 interface Walk {
   organizationKey: number
   startedAt: number
+  /** The database that it's in. 0 if it's missing. */
+  shard?: number
   place: TracePlace
 }
 
@@ -39,8 +41,10 @@ export async function checkLabellers(env: Env, unscoped: UnscopedStore, now: num
   }
   const organization = await findOrganizationByKey(unscoped, walk.organizationKey)
   const next = organization && (await checkPiece(openStore(env, organization, unscoped.deadline), walk))
-  const cursor = next ? { ...walk, place: next } : { organizationKey: walk.organizationKey }
-  await savePass(unscoped, 'labellers', { cursor: JSON.stringify(cursor), dueAt: now })
+  await savePass(unscoped, 'labellers', {
+    cursor: JSON.stringify(next ?? { organizationKey: walk.organizationKey }),
+    dueAt: now,
+  })
   return true
 }
 
@@ -56,15 +60,19 @@ async function nextWalk({ database }: UnscopedStore, after: number, now: number)
 }
 
 /**
- * Unmarks labelers who have a record on the next traces. Returns the place to continue from, or null if there is no
- * one left to check.
+ * Unmarks labelers who have a record on the next traces. Returns where the walk continues, or null if there is no one
+ * left to check.
  */
-async function checkPiece(store: Store, { startedAt, place }: Walk): Promise<TracePlace | null> {
-  const { database, organization } = store
-  const { keys, next } = await walkTraces(store, place, LABELLER_TRACES)
-  const isOpen = and(eq(users.organizationKey, organization.key), isMarked(startedAt))
+async function checkPiece(store: Store, walk: Walk): Promise<Walk | null> {
+  const { organization, control } = store
+  const [place, nextPlace] = store.shards
+    .filter(({ shard }) => shard >= (walk.shard ?? 0))
+    .toSorted((one, other) => one.shard - other.shard)
+  if (!place) return null
+  const { keys, next } = await walkTraces(place, walk.place, LABELLER_TRACES)
+  const isOpen = and(eq(users.organizationKey, organization.key), isMarked(walk.startedAt))
   const ofKeys = valuesOf(keys)
-  const found = await database.all<{ id: string }>(sql`
+  const found = await place.database.all<{ id: string }>(sql`
     select distinct found.id from (
       select ${feedback.userId} as id from ${feedback} where ${feedback.traceKey} in ${ofKeys}
       union all select ${reviews.userId} from ${reviews} where ${reviews.traceKey} in ${ofKeys}
@@ -75,12 +83,13 @@ async function checkPiece(store: Store, { startedAt, place }: Walk): Promise<Tra
       users.id,
       items.map(({ id }) => id),
     )
-    await database.update(users).set({ uncheckedSince: null }).where(and(isOpen, hasRecord))
+    await control.database.update(users).set({ uncheckedSince: null }).where(and(isOpen, hasRecord))
   }
-  const left = await database.select({ id: users.id }).from(users).where(isOpen).limit(1)
+  const left = await control.database.select({ id: users.id }).from(users).where(isOpen).limit(1)
   if (left.length === 0) return null
-  if (next) return next
-  await database.run(sql`
+  if (next) return { ...walk, shard: place.shard, place: next }
+  if (nextPlace) return { ...walk, shard: nextPlace.shard, place: WALK_START }
+  await control.database.run(sql`
     delete from ${users} where (organization_key, id) in (
       select ${users.organizationKey}, ${users.id} from ${users} where ${isOpen} limit ${LABELLER_DELETE_ROWS})`)
   return null

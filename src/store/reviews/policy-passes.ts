@@ -1,8 +1,12 @@
 import { and, asc, eq, lte, type SQL, sql } from 'drizzle-orm'
-import { LEFT_OUT_AFTER_MS, POLICY_PASS_MS } from '../../limits.ts'
+import type { SQLiteUpdateSetSource } from 'drizzle-orm/sqlite-core'
+import { parseEpochs } from '../../domain/shards.ts'
+import { LEFT_OUT_AFTER_MS, POLICY_PASS_MS, RESEND_AFTER_MS } from '../../limits.ts'
+import { placeOrder } from '../core/across.ts'
 import { isPicked } from '../core/review-policy.ts'
 import { isUnreviewedStep, ofTrace } from '../core/reviewable.ts'
 import { JOB, type UnscopedStore } from '../core/store.ts'
+import { projects } from '../schema/accounts.ts'
 import { reviewPolicies, reviewPolicySteps } from '../schema/review-policies.ts'
 import { spans } from '../schema/spans.ts'
 import { isLeftOut, isOpenForReview, traces } from '../schema/traces.ts'
@@ -51,43 +55,100 @@ async function findDuePass({ database }: UnscopedStore, now: number): Promise<Pa
   return pass
 }
 
-async function continuePass({ database }: UnscopedStore, pass: Pass, now: number, limit: number): Promise<void> {
+async function continuePass(unscoped: UnscopedStore, pass: Pass, now: number, limit: number): Promise<void> {
+  const isUnchanged = and(
+    eq(reviewPolicies.projectKey, pass.projectKey),
+    eq(reviewPolicies.revision, pass.revision),
+    eq(reviewPolicies.isPassOverLeftOut, pass.isOverLeftOut),
+    eq(reviewPolicies.passTimestamp, pass.timestamp),
+    eq(reviewPolicies.passTraceId, pass.traceId),
+  )
+  const move = (next: SQLiteUpdateSetSource<typeof reviewPolicies>) =>
+    unscoped.database.update(reviewPolicies).set(next).where(isUnchanged)
+  try {
+    const last = await checkPiece(await databasesOf(unscoped, pass.projectKey), pass, now, limit)
+    // Not in a batch, because the policy and the traces may be in two databases. If this fails, the piece is done again.
+    await move(
+      last
+        ? { passTimestamp: last.timestamp, passTraceId: last.id, passDueAt: now }
+        : nextPass(pass.isOverLeftOut, now),
+    )
+  } catch (error) {
+    // Other projects mustn't wait for a database that they don't use.
+    if (unscoped.shards.length > 1) await move({ passDueAt: now + RESEND_AFTER_MS })
+    throw error
+  }
+}
+
+/** The databases that may have a project's traces. */
+async function databasesOf(unscoped: UnscopedStore, projectKey: number): Promise<readonly UnscopedStore[]> {
+  const { shards } = unscoped
+  if (shards.length === 1) return shards
+  const [project] = await unscoped.database
+    .select({ epochs: projects.epochs })
+    .from(projects)
+    .where(eq(projects.key, projectKey))
+  const used = new Set(parseEpochs(project?.epochs ?? null).flatMap(epoch => epoch.shards))
+  return shards.filter(({ shard }) => used.has(shard))
+}
+
+/** Checks up to `limit` of the next traces in each database. Returns the last place, or null at the end of the pass. */
+async function checkPiece(
+  databases: readonly UnscopedStore[],
+  pass: Pass,
+  now: number,
+  limit: number,
+): Promise<{ timestamp: number; id: string } | null> {
   const { projectKey, isOverLeftOut } = pass
   const isPassed = isOverLeftOut ? isLeftOut : isOpenForReview
   const isAhead = sql`(${traces.projectKey} = ${projectKey} and ${traces.deletedAt} is null and ${isPassed}
     and ${traces.timestamp} <= ${pass.timestamp}
     and (${traces.timestamp}, ${traces.id}) < (${pass.timestamp}, ${pass.traceId}))`
-  const [last] = await database
-    .select({ timestamp: traces.timestamp, id: traces.id })
-    .from(traces)
-    .where(isAhead)
-    .orderBy(sql`${traces.timestamp} desc, ${traces.id} desc`)
-    .limit(1)
-    .offset(limit - 1)
+  const ends = await Promise.all(
+    databases.map(async unscoped => {
+      await requireCopy(unscoped, pass)
+      return unscoped.database
+        .select({ timestamp: traces.timestamp, id: traces.id })
+        .from(traces)
+        .where(isAhead)
+        .orderBy(sql`${traces.timestamp} desc, ${traces.id} desc`)
+        .limit(1)
+        .offset(limit - 1)
+    }),
+  )
+  // All databases stop where the first one has checked its limit.
+  const [last] = ends
+    .flat()
+    .toSorted((one, other) => NEWEST_FIRST([one.timestamp, one.id], [other.timestamp, other.id]))
   const isPiece = last
     ? sql`(${isAhead} and ${traces.timestamp} >= ${last.timestamp}
         and (${traces.timestamp}, ${traces.id}) >= (${last.timestamp}, ${last.id}))`
     : isAhead
   const offersSpan = sql`exists (select 1 from ${spans} where ${and(ofTrace, isUnreviewedStep, isPicked(projectKey, JOB))})`
-  const isUnchanged = and(
-    eq(reviewPolicies.projectKey, projectKey),
-    eq(reviewPolicies.revision, pass.revision),
-    eq(reviewPolicies.isPassOverLeftOut, isOverLeftOut),
-    eq(reviewPolicies.passTimestamp, pass.timestamp),
-    eq(reviewPolicies.passTraceId, pass.traceId),
+  await Promise.all(
+    databases.map(({ database }) =>
+      isOverLeftOut
+        ? database.update(traces).set({ needsReview: true }).where(sql`${isPiece} and ${offersSpan}`)
+        : database
+            .update(traces)
+            .set({ needsReview: sql`2` })
+            // A trace that's still being sent would return to the index with its next span.
+            .where(sql`${isPiece} and ${traces.updatedAt} <= ${now - LEFT_OUT_AFTER_MS} and not ${offersSpan}`),
+    ),
   )
-  await (isOverLeftOut
-    ? database.update(traces).set({ needsReview: true }).where(sql`${isPiece} and ${offersSpan}`)
-    : database
-        .update(traces)
-        .set({ needsReview: sql`2` })
-        // A trace that's still being sent would return to the index with its next span.
-        .where(sql`${isPiece} and ${traces.updatedAt} <= ${now - LEFT_OUT_AFTER_MS} and not ${offersSpan}`))
-  // Not in a batch, because the policy and the traces may be in two databases. If this fails, the piece is done again.
-  await database
-    .update(reviewPolicies)
-    .set(last ? { passTimestamp: last.timestamp, passTraceId: last.id, passDueAt: now } : nextPass(isOverLeftOut, now))
-    .where(isUnchanged)
+  return last ?? null
+}
+
+const NEWEST_FIRST = placeOrder('descending')
+
+/** Throws if a database's copy of the policy is an earlier one, which would leave out other traces. */
+async function requireCopy({ shard, database }: UnscopedStore, { projectKey, revision }: Pass): Promise<void> {
+  if (shard === 0) return
+  const [copy] = await database
+    .select({ revision: reviewPolicies.revision })
+    .from(reviewPolicies)
+    .where(eq(reviewPolicies.projectKey, projectKey))
+  if (copy?.revision !== revision) throw new Error(`DB_${shard} has an earlier review policy of project ${projectKey}`)
 }
 
 /** The time of the next pass. There is none if the policy leaves nothing out. */

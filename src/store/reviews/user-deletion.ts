@@ -9,7 +9,7 @@ import {
 import { releaseViews } from '../accounts/saved-views.ts'
 import { revokeUserKeys } from '../accounts/users.ts'
 import { selectFor, valuesOf } from '../core/rows.ts'
-import type { Store, UnscopedStore } from '../core/store.ts'
+import { mayHaveTraces, type Store, type UnscopedStore } from '../core/store.ts'
 import { ADD_COUNTS } from '../counts/review-days.ts'
 import { auditLog, projects, userDeletions } from '../schema/accounts.ts'
 import { reviewDays } from '../schema/counts.ts'
@@ -28,13 +28,19 @@ import { renameInEvents } from '../webhooks/cleanup.ts'
  * A deleted user's records stay, under a random id that can't be traced back. An index of records by user would cost a
  * write for every piece of feedback. Instead, a job walks the organization in bounded pieces, and walks it again once
  * no isolate can have one of the user's keys cached. Claims in the rows of spans expire on their own. The job deletes the
- * user's other claims, and assignments.
+ * user's other claims, and assignments. A pass goes through one database after the other, and `user_deletions`, in the
+ * control database, has its progress.
  */
 
 /** A deletion in progress: not all of the user's records have the new id yet. */
 type Deletion = typeof userDeletions.$inferSelect
 
-/** The progress of a pass. */
+/** The progress of a pass: a database, and a place in it. */
+type Progress = Place & {
+  /** 0 if it's missing. */
+  shard?: number
+}
+
 type Place =
   | { stage: 'traces'; at: TracePlace }
   | { stage: 'days'; at: { projectKey: number; day: number } }
@@ -62,13 +68,14 @@ export async function takeDueDeletions({ database }: UnscopedStore, now: number,
  * concurrently, because a finished piece has nothing left to change.
  */
 export async function continueDeletion(store: Store, userId: string, now: number): Promise<boolean> {
-  const { database, organization } = store
+  const { organization, control } = store
+  const { database } = control
   const isDeletion = and(eq(userDeletions.organizationKey, organization.key), eq(userDeletions.userId, userId))
   const [deletion] = await database.select().from(userDeletions).where(isDeletion)
   if (!deletion || now < deletion.passStartedAt) return false
-  const place: Place = deletion.cursor === '' ? { stage: 'traces', at: WALK_START } : JSON.parse(deletion.cursor)
-  if (deletion.cursor === '') await revokeUserKeys(store, deletion, now)
-  const next = await renamePiece(store, deletion, place)
+  const place: Progress = deletion.cursor === '' ? START : JSON.parse(deletion.cursor)
+  if (deletion.cursor === '') await revokeUserKeys(control, deletion, now)
+  const next = await continuePass(store, deletion, place)
   if (next) {
     await database
       .update(userDeletions)
@@ -86,7 +93,20 @@ export async function continueDeletion(store: Store, userId: string, now: number
   return false
 }
 
+const START: Progress = { stage: 'traces', at: WALK_START }
+
 /** Moves the records at a place to their new id. Returns the next place, or null at the end of the pass. */
+async function continuePass(
+  store: Store,
+  deletion: Deletion,
+  { shard = 0, ...place }: Progress,
+): Promise<Progress | null> {
+  const next = await renamePiece(store.in(shard), deletion, place)
+  if (next) return { ...next, ...(shard > 0 && { shard }) }
+  const later = store.databases.map(each => each.shard).filter(each => each > shard)
+  return later.length === 0 ? null : { ...START, shard: Math.min(...later) }
+}
+
 function renamePiece(store: Store, deletion: Deletion, place: Place): Promise<Place | null> {
   switch (place.stage) {
     case 'traces':
@@ -104,6 +124,7 @@ function renamePiece(store: Store, deletion: Deletion, place: Place): Promise<Pl
 
 async function renameInTraces(store: Store, { userId, newId }: Deletion, at: TracePlace): Promise<Place | null> {
   const { database } = store
+  if (!mayHaveTraces(store)) return DAYS_START
   const { keys, next } = await walkTraces(store, at, DELETION_TRACES)
   const ofKeys = valuesOf(keys)
   if (keys.length > 0) {
@@ -147,8 +168,10 @@ async function renameInTraces(store: Store, { userId, newId }: Deletion, at: Tra
     .where(
       and(sql`${reviews.traceKey} in (select unpurged.key from ${unpurgedTraces(store)})`, eq(reviews.userId, userId)),
     )
-  return { stage: 'days', at: { projectKey: 0, day: 0 } }
+  return DAYS_START
 }
+
+const DAYS_START: Place = { stage: 'days', at: { projectKey: 0, day: 0 } }
 
 /** Gives the items of some traces, or imported examples, the new id. `from` joins `datasets` and `entry`. */
 const renameInDatasets = (
@@ -177,55 +200,68 @@ async function renameInDays(
   { userId, newId }: Deletion,
   at: { projectKey: number; day: number },
 ): Promise<Place | null> {
-  const { database } = store
+  const { database, control } = store
   const project = await nextProject(store, at.projectKey)
-  if (!project) return { stage: 'experiments', at: { projectKey: 0, key: 0 } }
+  if (!project) {
+    return store === control
+      ? { stage: 'experiments', at: { projectKey: 0, key: 0 } }
+      : { stage: 'events', at: { projectKey: 0, after: 0 } }
+  }
   const firstDay = project.key === at.projectKey ? at.day : 0
-  const [beyond] = await database
-    .select({ day: reviewDays.day })
-    .from(reviewDays)
-    .where(and(eq(reviewDays.projectKey, project.key), gte(reviewDays.day, firstDay)))
-    .orderBy(asc(reviewDays.day))
-    .limit(1)
-    .offset(DELETION_ROWS)
-  // A day is never split, because it may hold more rows than a piece.
-  const lastDay = beyond && beyond.day > firstDay ? beyond.day - 1 : beyond?.day
+  const lastDay = mayHaveTraces(store) ? await lastDayOf(store, project.key, firstDay) : undefined
   const isOld = and(
     eq(reviewDays.projectKey, project.key),
     gte(reviewDays.day, firstDay),
     lastDay === undefined ? undefined : lte(reviewDays.day, lastDay),
     eq(reviewDays.userId, userId),
   )
-  await database.batch([
-    database
-      .update(problems)
-      .set({ assigneeId: null })
-      .where(and(eq(problems.projectKey, project.key), eq(problems.assigneeId, userId))),
-    ...releaseViews(store, { projectKey: project.key, ownerId: userId, newId }),
-  ])
+  if (store === control) {
+    await database.batch([
+      database
+        .update(problems)
+        .set({ assigneeId: null })
+        .where(and(eq(problems.projectKey, project.key), eq(problems.assigneeId, userId))),
+      ...releaseViews(store, { projectKey: project.key, ownerId: userId, newId }),
+    ])
+  }
   // Not in one batch, because these may be in another database.
-  await database.batch([
-    renameInDatasets(
-      store,
-      { userId, newId },
-      sql`${datasets} cross join ${datasetEntries} as entry where ${datasets.projectKey} = ${project.key}`,
-      sql`0`,
-    ),
-    database
-      .insert(reviewDays)
-      .select(
-        selectFor(
-          reviewDays,
-          { ...getTableColumns(reviewDays), userId: newId },
-          sql`from ${reviewDays} where ${isOld}`,
-        ),
-      )
-      .onConflictDoUpdate(ADD_COUNTS),
-    database.delete(reviewDays).where(isOld),
-  ])
+  if (mayHaveTraces(store)) {
+    await database.batch([
+      renameInDatasets(
+        store,
+        { userId, newId },
+        sql`${datasets} cross join ${datasetEntries} as entry where ${datasets.projectKey} = ${project.key}`,
+        sql`0`,
+      ),
+      database
+        .insert(reviewDays)
+        .select(
+          selectFor(
+            reviewDays,
+            { ...getTableColumns(reviewDays), userId: newId },
+            sql`from ${reviewDays} where ${isOld}`,
+          ),
+        )
+        .onConflictDoUpdate(ADD_COUNTS),
+      database.delete(reviewDays).where(isOld),
+    ])
+  }
   const next =
     lastDay === undefined ? { projectKey: project.key + 1, day: 0 } : { projectKey: project.key, day: lastDay + 1 }
   return { stage: 'days', at: next }
+}
+
+/** The last day of a piece of a project's counts. Undefined if the piece is their end. */
+async function lastDayOf({ database }: Store, projectKey: number, firstDay: number): Promise<number | undefined> {
+  const [beyond] = await database
+    .select({ day: reviewDays.day })
+    .from(reviewDays)
+    .where(and(eq(reviewDays.projectKey, projectKey), gte(reviewDays.day, firstDay)))
+    .orderBy(asc(reviewDays.day))
+    .limit(1)
+    .offset(DELETION_ROWS)
+  // A day is never split, because it may hold more rows than a piece.
+  return beyond && beyond.day > firstDay ? beyond.day - 1 : beyond?.day
 }
 
 /** The organization's next project from a key on. */

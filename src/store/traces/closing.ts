@@ -7,9 +7,9 @@ import { organizations } from '../schema/accounts.ts'
 import { traces } from '../schema/traces.ts'
 import type { TraceRecord } from './trace-rows.ts'
 
-/** Finds traces whose root didn't arrive in time, by organization. Those that have waited longest come first. */
+/** Finds a database's traces whose root didn't arrive in time, by organization. Those that have waited longest come first. */
 export async function findDueTraces(
-  { database }: UnscopedStore,
+  { database, control }: UnscopedStore,
   now: number,
 ): Promise<Map<Organization, TraceRecord[]>> {
   const due = await database
@@ -20,7 +20,7 @@ export async function findDueTraces(
     .limit(CLOSED_TRACES)
   if (due.length === 0) return new Map()
   const byKey = Map.groupBy(due, ({ organizationKey }) => organizationKey)
-  const owners = await database
+  const owners = await control.database
     .select(organizationColumns)
     .from(organizations)
     .where(isOneOf(organizations.key, [...byKey.keys()]))

@@ -1,10 +1,12 @@
 import { and, isNotNull, type SQL, sql } from 'drizzle-orm'
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import { ORPHAN_AGE_MS, ORPHAN_FOLDERS, ORPHAN_PAGE, ORPHAN_PASS_MS } from '../../limits.ts'
+import { organizationColumns } from '../accounts/organizations.ts'
 import { withRetry } from '../core/deadline.ts'
-import { rowSet, valuesOf } from '../core/rows.ts'
-import type { UnscopedStore } from '../core/store.ts'
+import { isOneOf, rowSet, valuesOf } from '../core/rows.ts'
+import { epochsIn, type UnscopedStore } from '../core/store.ts'
 import { findDuePass, savePass } from '../core/sweeps.ts'
+import { organizations } from '../schema/accounts.ts'
 import { datasetEntries, datasets } from '../schema/datasets.ts'
 import { experimentResults } from '../schema/experiments.ts'
 import { reviews, suggestions, votes } from '../schema/reviews.ts'
@@ -22,7 +24,7 @@ export async function sweepOrphans(unscoped: UnscopedStore, now: number): Promis
   const page = await withRetry(deadline, () => payloads.list({ limit: ORPHAN_PAGE, ...(startAfter && { startAfter }) }))
   const old = page.objects.filter(({ uploaded }) => uploaded.getTime() < now - ORPHAN_AGE_MS)
   const ours = old.flatMap(({ key }) => partsOf(key))
-  const named = await findReferencedObjects(unscoped, [...new Set(ours.map(({ folder }) => folder))])
+  const named = await findReferencedObjects(unscoped, ours)
   const orphans = ours.filter(({ folder, name }) => !named.has(`${folder}/${name}`)).map(({ key }) => key)
   if (orphans.length > 0) await withRetry(deadline, () => payloads.delete(orphans))
   const cursor = (page.truncated && page.objects.at(-1)?.key) || ''
@@ -30,19 +32,62 @@ export async function sweepOrphans(unscoped: UnscopedStore, now: number): Promis
   return orphans.length
 }
 
+/** The parts of an object's key. */
+interface StoredObject {
+  key: string
+  organizationId: string
+  folder: string
+  name: string
+}
+
 /**
  * Parses an object's key, `<organization>/<folder>/<name>`. A folder is that of a trace, an imported example, or an
  * experiment's result. Ignores other objects in the bucket, which aren't ours.
  */
-function partsOf(key: string): { key: string; folder: string; name: string }[] {
-  const [, folder, name] =
-    /^[0-9a-f-]{36}\/(\d+|(?:imports|experiments)\/\d+\/[0-9a-f-]{36})\/([0-9a-f-]{36})$/.exec(key) ?? []
-  return folder && name ? [{ key, folder, name }] : []
+function partsOf(key: string): StoredObject[] {
+  const [, organizationId, folder, name] =
+    /^([0-9a-f-]{36})\/(\d+|(?:imports|experiments)\/\d+\/[0-9a-f-]{36})\/([0-9a-f-]{36})$/.exec(key) ?? []
+  return organizationId && folder && name ? [{ key, organizationId, folder, name }] : []
 }
 
-/** The objects in these folders that rows refer to, as `<folder>/<name>`. */
-async function findReferencedObjects(unscoped: UnscopedStore, folders: readonly string[]): Promise<Set<string>> {
+/** The objects that rows refer to, as `<folder>/<name>`, among these. */
+async function findReferencedObjects(
+  unscoped: UnscopedStore,
+  objects: readonly StoredObject[],
+): Promise<ReadonlySet<string>> {
   const named = new Set<string>()
+  const isUsed = await usedDatabases(unscoped, objects)
+  for (const store of unscoped.shards) {
+    // Only traces' rows are outside of the control database.
+    const isHere = (object: StoredObject) => (object.folder.includes('/') ? store.shard === 0 : isUsed(object, store))
+    await addReferencedObjects(store, [...new Set(objects.filter(isHere).map(({ folder }) => folder))], named)
+  }
+  return named
+}
+
+/** Tells whether a database may have traces of an object's organization. */
+async function usedDatabases(
+  { shards, control }: UnscopedStore,
+  objects: readonly StoredObject[],
+): Promise<(object: StoredObject, store: UnscopedStore) => boolean> {
+  if (shards.length === 1 || objects.length === 0) return () => true
+  const ids = new Set(objects.map(({ organizationId }) => organizationId))
+  const owners = await control.database
+    .select({ id: organizations.id, epochs: organizationColumns.epochs })
+    .from(organizations)
+    .where(isOneOf(organizations.id, [...ids]))
+  const used = new Map(
+    owners.map(owner => [owner.id, new Set(epochsIn(owner).flatMap(epochs => epochs.flatMap(epoch => epoch.shards)))]),
+  )
+  return ({ organizationId }, { shard }) => used.get(organizationId)?.has(shard) ?? true
+}
+
+/** Adds the objects in these folders that a database's rows refer to, as `<folder>/<name>`. */
+async function addReferencedObjects(
+  unscoped: UnscopedStore,
+  folders: readonly string[],
+  named: Set<string>,
+): Promise<void> {
   for (let start = 0; start < folders.length; start += ORPHAN_FOLDERS) {
     const some = folders.slice(start, start + ORPHAN_FOLDERS)
     const imported = some.filter(folder => folder.startsWith('imports/'))
@@ -52,7 +97,6 @@ async function findReferencedObjects(unscoped: UnscopedStore, folders: readonly 
     if (imported.length > 0) await addObjectsOfImports(unscoped, imported, named)
     if (results.length > 0) await addObjectsOfResults(unscoped, results, named)
   }
-  return named
 }
 
 /** Adds the objects that these traces' rows refer to. */

@@ -1,4 +1,4 @@
-import { and, asc, eq, inArray, isNotNull, isNull, lte, type SQL, sql } from 'drizzle-orm'
+import { and, asc, eq, getTableName, inArray, isNotNull, isNull, lte, type SQL, sql } from 'drizzle-orm'
 import type { SQLiteTable } from 'drizzle-orm/sqlite-core'
 import { newRevision } from '../../domain/ids.ts'
 import {
@@ -14,6 +14,7 @@ import { projectErrorTypes } from '../schema/attribution.ts'
 import { answerDays, countedDays, outputDays, reviewDays, useDays } from '../schema/counts.ts'
 import { datasetEntries, datasetRemovals, datasetSettings, datasets } from '../schema/datasets.ts'
 import { gates } from '../schema/experiments.ts'
+import { HOMES, type Home } from '../schema/homes.ts'
 import { modelJobs } from '../schema/model-jobs.ts'
 import { problemDays, problemIds, problems } from '../schema/problems.ts'
 import { promptSuggestions } from '../schema/prompt-suggestions.ts'
@@ -50,16 +51,22 @@ export async function takeDueProjects({ database }: UnscopedStore, now: number, 
 }
 
 /**
- * Deletes a project's data in up to `steps` bounded statements. `onTraces` receives the keys of the deleted traces,
- * which must then be purged. Returns whether it's done for now; if not, the job is sent again. Safe to run twice or
- * concurrently, because each step only deletes rows that still exist, and only if the project is deleted.
+ * Deletes a project's data in up to `steps` bounded statements for each database. `onTraces` receives the keys of the
+ * deleted traces and their database, from which they must then be purged. Returns whether it's done for now; if not, the
+ * job is sent again. Safe to run twice or concurrently, because each step only deletes rows that still exist, and only
+ * if the project is deleted.
  */
 export async function purgeProject(
   store: Store,
   projectKey: number,
-  { now, steps, onTraces }: { now: number; steps: number; onTraces: (traceKeys: number[]) => Promise<void> },
+  {
+    now,
+    steps,
+    onTraces,
+  }: { now: number; steps: number; onTraces: (traceKeys: number[], shard: number) => Promise<void> },
 ): Promise<boolean> {
-  const { database, organization } = store
+  const { organization, databases, shards } = store
+  const { database } = store.control
   const isDeleted = and(
     eq(projects.organizationKey, organization.key),
     eq(projects.key, projectKey),
@@ -72,20 +79,22 @@ export async function purgeProject(
     .where(isDeleted)
     .returning({ deletedAt: projects.deletedAt })
   if (!project || project.deletedAt === null) return true
-  let stepsLeft = steps
+  let stepsLeft = steps * databases.length
   const parts = [
-    async () => {
-      const traceKeys = await deleteTraces(store, projectKey, now)
-      if (traceKeys.length > 0) await onTraces(traceKeys)
+    ...shards.map(shard => async () => {
+      const traceKeys = await deleteTraces(shard, projectKey, now)
+      if (traceKeys.length > 0) await onTraces(traceKeys, shard.shard)
       return traceKeys.length === PROJECT_PURGE_TRACES
-    },
-    () => deleteValues(store, `imports/${projectKey}`),
-    () => deleteExperiments(store, projectKey),
-    () => deleteEvents(store, sql`project_key = ${projectKey}`),
-    ...deletions(projectKey).map(({ limit, statement }) => async () => {
-      const { meta } = await database.run(statement)
-      return meta.changes === limit
     }),
+    () => deleteValues(store, `imports/${projectKey}`),
+    () => deleteExperiments(store.control, projectKey),
+    ...databases.map(each => () => deleteEvents(each, sql`project_key = ${projectKey}`)),
+    ...deletions(projectKey).flatMap(({ table, limit, statement }) =>
+      (HOME_OF.get(getTableName(table)) === 'trace' ? shards : [store.control]).map(each => async () => {
+        const { meta } = await each.database.run(statement)
+        return meta.changes === limit
+      }),
+    ),
   ]
   for (const part of parts) {
     do if (stepsLeft-- === 0) return false
@@ -117,11 +126,13 @@ async function deleteTraces({ database, organization }: Store, projectKey: numbe
   return deleted.map(({ key }) => key)
 }
 
+const HOME_OF: ReadonlyMap<string, Home> = new Map(Object.entries(HOMES))
+
 /**
  * The statements that delete a project's data other than traces, a limited number of rows each, children before
- * parents.
+ * parents. The table's home says in which databases.
  */
-function deletions(projectKey: number): { limit: number; statement: SQL }[] {
+function deletions(projectKey: number): { table: SQLiteTable; limit: number; statement: SQL }[] {
   const ofProject = sql`project_key = ${projectKey}`
   const ofTexts = sql`text_key in (
     select ${versionedTexts.key} from ${versionedTexts} where ${versionedTexts.projectKey} = ${projectKey})`
@@ -129,7 +140,7 @@ function deletions(projectKey: number): { limit: number; statement: SQL }[] {
     const columns = sql.raw(primaryKey)
     const statement = sql`delete from ${table} where (${columns}) in (
       select ${columns} from ${table} where ${condition} limit ${limit})`
-    return { limit, statement }
+    return { table, limit, statement }
   }
   return [
     removal(watchLooks, 'text_key, activated_at, look', ofTexts),

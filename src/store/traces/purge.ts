@@ -79,8 +79,8 @@ export async function purgeTrace(store: Store, traceKey: number, now: number): P
     // determine which decisions and answers count.
     () => deleteSome(reviews, isCounted ? updateDecisions : undefined),
     () => deleteSome(attributions, isCounted ? updateAnswers : undefined),
-    () => deleteResults(store, traceKey),
-    () => deleteSuggestionExamples(store, traceKey),
+    () => deleteResults(store.control, traceKey),
+    () => deleteSuggestionExamples(store.control, traceKey),
     () => deleteEvents(store, sql`trace_key = ${traceKey}`),
     () => deleteValues(store, traceKey),
     () => deleteSome(observations),
@@ -125,7 +125,7 @@ async function deleteFeedback(store: Store, traceKey: number, now: number): Prom
   if (some.length === 0) return false
   const userIds = [...new Set(some.map(({ userId }) => userId))]
   // Not in a batch, because users and feedback may be in two databases.
-  await markLabellers(store, valuesOf(userIds), now)
+  await markLabellers(store.control, valuesOf(userIds), now)
   await database.delete(feedback).where(
     and(
       eq(feedback.traceKey, traceKey),
