@@ -42,7 +42,7 @@ const adminToken = process.env.ADMIN_TOKEN || (await ownSecret('ADMIN_TOKEN'))
 const webhookKey = process.env.WEBHOOK_KEY || (await ownSecret('WEBHOOK_KEY'))
 if (webhookKey.length < MIN_WEBHOOK_KEY_LENGTH) {
   fail(
-    `WEBHOOK_KEY needs at least ${MIN_WEBHOOK_KEY_LENGTH} random characters. Unset it, also in .dev.vars, to have one generated.`,
+    `WEBHOOK_KEY needs at least ${MIN_WEBHOOK_KEY_LENGTH} random characters. To have one generated, unset it, and remove it from .dev.vars.`,
   )
 }
 const cronSecret = process.env.CRON_SECRET || randomBytes(24).toString('base64url')

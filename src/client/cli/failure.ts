@@ -98,7 +98,7 @@ function hintFor({ status, code }: CountersignError): string | undefined {
   if (status === 401) return 'Run "countersign login", or set COUNTERSIGN_URL and COUNTERSIGN_KEY.'
   if (code === 'person_required') return 'Use a person\'s key: create one with actsAs "person".'
   if (code === 'unreachable') return 'Check the URL and your connection. Does COUNTERSIGN_URL point elsewhere?'
-  if (status === 412) return 'Read it again, and decide based on what it says now.'
+  if (status === 412) return 'Read it again before you decide.'
   return undefined
 }
 

@@ -9,7 +9,7 @@ const WIDTH = 80
 /** What the program does, and its commands. */
 export const overview = (commands: readonly Command[]): string =>
   page(
-    ['countersign: the command line of Countersign, which reviews what AI pipelines produce.'],
+    ['countersign: review what AI pipelines produce, from the command line.'],
     section('Usage', ['countersign <command> [options]']),
     section('Commands', table(commands.map(({ name, summary }) => [name, summary]))),
     section('Options for every command', optionLines(GLOBAL_OPTIONS)),

@@ -54,8 +54,8 @@ export function EvaluatorForm({ dataset: { id, evaluator } }: { dataset: Dataset
               />
             )}
             <Text size="sm">
-              Parts with their own comparison. A path consists of field names and list positions, separated by dots; *
-              matches any of them, as in items.*.price.
+              Parts that are compared differently. A path consists of field names and list positions, separated by dots;
+              * matches any name or position, as in items.*.price.
             </Text>
             {rules.map((rule, index) => (
               <RuleRow

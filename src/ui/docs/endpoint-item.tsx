@@ -97,7 +97,7 @@ function Description({ endpoint, schemas }: Pick<EndpointItemProps, 'endpoint' |
 
 /** The credentials that a call requires. */
 function credentials({ security }: Endpoint): string {
-  if (security.length === 0) return 'Requires no key.'
+  if (security.length === 0) return "Doesn't require a key."
   const schemes = security.flatMap(Object.keys)
   if (schemes.includes('adminToken')) return 'Requires the admin token.'
   return schemes.includes('session') ? 'Requires a key or an app session.' : 'Requires a key.'

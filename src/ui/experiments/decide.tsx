@@ -79,8 +79,8 @@ export function Decide({ report, item, reviewer, onDecided }: DecideProps) {
         </Button>
       </Group>
       <Text size="xs" c="dimmed">
-        An accepted output counts as right, here and in later experiments. A rejected one counts as wrong in this one.
-        You can change the decision later.
+        If you accept the output, it counts as right, here and in later experiments. If you reject it, it counts as
+        wrong, but only here. You can change your decision later.
       </Text>
       {error && <FaultAlert error={error} title="Couldn't save the decision" />}
     </Stack>

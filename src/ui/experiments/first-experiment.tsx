@@ -6,7 +6,7 @@ import { TextLink } from '../parts/text-link.tsx'
 /** The way from a review to a proven fix, for a project without experiments. */
 export const FirstExperiment = ({ project }: { project: string | undefined }) => (
   <Empty title="No experiments yet">
-    An experiment tries a prompt version or a code change on reviewed inputs, and shows what it fixes and what it
+    An experiment tests a prompt version or a code change on reviewed inputs, and shows what it fixes and what it
     breaks.
     <List type="ordered" size="sm" spacing={4} mt="sm">
       <List.Item>
@@ -34,7 +34,9 @@ export const FirstExperiment = ({ project }: { project: string | undefined }) =>
       <List.Item>
         Decide on outputs that differ only in free text. The report shows what's fixed and what regressed.
       </List.Item>
-      <List.Item>Activate the version. With a gate, the version must do well enough in an experiment first.</List.Item>
+      <List.Item>
+        Activate the version. If the step has a gate, the version has to do well enough in an experiment first.
+      </List.Item>
     </List>
   </Empty>
 )

@@ -30,7 +30,7 @@ export function Page() {
         </Anchor>
         <Title order={1}>New experiment</Title>
         <Text size="sm" c="dimmed">
-          Tries a candidate on a step's reviewed outputs, and counts how many of its outputs are right.
+          Runs a candidate on a step's reviewed inputs, and counts how many of its outputs are right.
         </Text>
       </div>
       {project === undefined ? (

@@ -34,7 +34,7 @@ export function FixNext({ insights, problems, days, project, typeNames, paths }:
   return (
     <Section
       title="Fix next"
-      description="Steps ranked by the fewest corrections to expect if the next period has as many outputs as this one."
+      description="Steps ranked by the minimum number of corrections to expect if the next period has as many outputs as this one."
       controls={
         <TextLink href={pathWith('/problems', { project, days })} fz="sm">
           All problems

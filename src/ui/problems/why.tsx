@@ -38,7 +38,7 @@ export function Why({ span, problem }: { span: Example; problem: Problem }) {
             )}
             {review.errorType !== null && (
               <>
-                {' as '}
+                . Error type:{' '}
                 <b>
                   <ShownText text={typeName(review.errorType)} />
                 </b>

@@ -121,8 +121,8 @@ export function RotateSecret({ webhook, onMade }: RotateSecretProps) {
     >
       {() => (
         <Text size="sm">
-          For 24 hours, deliveries are signed with both secrets, so that the receiver can switch over. After that, only
-          the new one works.
+          For 24 hours, deliveries are signed with both secrets, so the receiver has time to switch over. After that,
+          only the new one works.
           {webhook.previousSecretUntil !== null && ' The secret before the current one stops working at once.'}
         </Text>
       )}

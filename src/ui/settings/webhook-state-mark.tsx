@@ -31,7 +31,7 @@ export function WebhookStateMark({ webhook }: { webhook: Webhook }) {
       <>
         <StateLine label="Unreadable" Icon={IconAlertTriangle} color="var(--negative)" />
         <Detail>
-          Stored under a different WEBHOOK_KEY: restore that key, or edit the URL and then replace the secret
+          Encrypted with a different WEBHOOK_KEY: restore that key, or edit the URL and then replace the secret
         </Detail>
       </>
     )

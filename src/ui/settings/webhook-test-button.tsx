@@ -12,7 +12,7 @@ export function TestButton({ webhook }: { webhook: Webhook }) {
     send: () => testWebhook(webhook.id),
     onDone: async () => {
       await refreshWebhook(webhook.id)
-      notifications.show({ message: 'Test event on its way. The list shows how it went.' })
+      notifications.show({ message: 'Test event queued. The list shows whether it arrives.' })
     },
     onFault: ({ message }) =>
       notifications.show({ color: 'red', title: `Couldn't send a test event to ${hostOf(webhook)}`, message }),

@@ -49,8 +49,8 @@ export function GateForm({ text }: { text: VersionedText }) {
       {(draft, change, faults) => (
         <>
           <Text size="sm">
-            The version's latest finished experiment counts. It must cover all items of the split. A field that you
-            leave empty sets no condition.
+            The version's latest finished experiment counts. It must cover all items in the split. To skip a condition,
+            leave its field empty.
           </Text>
           {FIELDS.map(({ name, label, hint }) => (
             <NumberInput

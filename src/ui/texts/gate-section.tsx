@@ -71,7 +71,7 @@ function Agreement({ text }: { text: VersionedText }) {
   if (agreement.of > 0) return <ModelAgreement agreement={agreement} pathTo={pathTo} />
   return text.gate?.allowJudge ? (
     <Text size="sm" c="dimmed">
-      Nobody has decided on an output that the model judged, so it isn't known how often the model agrees with people.
+      No person has decided on an output that the model judged, so it's unknown how often the model agrees with people.
     </Text>
   ) : null
 }

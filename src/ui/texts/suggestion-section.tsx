@@ -89,14 +89,14 @@ function SuggestedChange({ suggestion, change, number, base }: SuggestedChangePr
       </pre>
       {change.isCopied && (
         <Warning title="Copied from a trace">
-          This change copies words from an example's input, state, or output, and no person wrote them. A trace may
-          contain instructions to a model, so check whether you really want this rule.
+          This change copies words from an example's input, state, or output that no person wrote. A trace can contain
+          instructions meant for a model, so check whether you really want this rule.
           <ExampleLinks label="Copied from" spanIds={change.copiedFrom} suggestion={suggestion} />
         </Warning>
       )}
       {change.reason === null ? (
         <Text size="sm" c="dimmed">
-          The reason was deleted, because an example that it may quote was deleted.
+          The reason was deleted along with an example that it may have quoted.
         </Text>
       ) : (
         <Text size="sm" dir="auto" className={classes.reason}>

@@ -72,9 +72,9 @@ export function AttributionDetail({ history, answer, override, record, stepOf, o
             ))}
           </div>
           <Text size="xs" c="dimmed">
-            Light: the engine's confidence. Solid: the part of it that the engine's record supports. The record is how
-            often reviewers in this project agreed with the engine on this type, and the bar ends at the low end of its
-            95% interval.
+            Light: the engine's confidence. Solid: how much of it the engine's track record supports. The track record
+            is how often reviewers in this project agreed with the engine on this type, and the solid bar ends at the
+            low end of its 95% interval.
           </Text>
         </Stack>
       )}

@@ -6,7 +6,7 @@ export const attributeTrace = defineCommand({
   name: 'attribute',
   summary: 'Find the root cause of a wrong answer',
   description: [
-    'Needs feedback that disagrees with the trace: a low rating, a comment, or a correction. If the analysis takes longer than `--wait`, the exit code is 5, and the same command gets the answer later.',
+    'The trace needs feedback that disagrees with it: a low rating, a comment, or a correction. If the analysis takes longer than `--wait`, the exit code is 5. To get the answer later, run the same command again.',
   ],
   arguments: { trace: { description: 'Its trace_id, or its ID in the app' } },
   options: {

@@ -6,7 +6,7 @@ export const exportDataset = defineCommand({
   name: 'datasets export',
   summary: "Export a step's dataset",
   description: [
-    'Writes a line for each item. `chat` is for fine-tuning and few-shot prompts: messages, only from the `train` split. All parts of the export come from the same version of the dataset. With `--output`, the file appears only when it is complete.',
+    "Writes one line per item. `chat` is for fine-tuning and few-shot prompts: it writes messages, and only for items in the `train` split. All parts of the export come from the same version of the dataset. With `--output`, the file appears only when it's complete.",
   ],
   arguments: { step: { description: 'The step that the dataset belongs to' } },
   options: {

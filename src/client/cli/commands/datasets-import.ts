@@ -21,8 +21,8 @@ export const importDataset = defineCommand({
   name: 'datasets import',
   summary: "Add examples to a step's dataset",
   description: [
-    'Reads a file with one example per line: `{"input": …, "expected": …}`, and optionally `id` (a UUID), `state`, and `metadata`. The step gets a dataset if it has none.',
-    'An example without an ID gets one that depends on what it contains, so importing a file again adds nothing. You can also import the lines of a `datasets export`, but only into another project, because their IDs are taken in this one.',
+    'Reads a file with one example per line: `{"input": …, "expected": …}`, and optionally `id` (a UUID), `state`, and `metadata`. If the step has no dataset, one is created.',
+    'If an example has no ID, one is derived from its content, so importing a file again adds nothing. You can also import the output of `datasets export`, but only into another project, because its IDs are taken in this one.',
   ],
   arguments: {
     step: { description: 'The step that the dataset belongs to' },

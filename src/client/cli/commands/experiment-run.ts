@@ -25,8 +25,8 @@ export const runExperiment = defineCommand({
   name: 'experiment run',
   summary: "Run a command on a dataset's items, and report how many outputs are right",
   description: [
-    "Runs the command once for each item of the step's dataset. The item's input, as JSON, is the command's stdin. Its stdout is the output: if it's a single JSON value, the output is that value; otherwise, it's the text without its final newline. If the exit code isn't 0, the item gets an error with the beginning of stderr.",
-    'With `--jsonl`, the command starts once and keeps running. Each line of its stdin is an item: `{id, input, state, metadata, split}`. For each, it prints a line `{id, output}` or `{id, error}`, in any order, and may add `usage` (`{inputTokens, outputTokens}`), `costUsd`, and `traceId`. Up to `--concurrency` items wait for their lines at a time. It should end when its stdin does.',
+    "Runs the command once for each item in the step's dataset. The command gets the item's input as JSON on stdin, and prints the output. If stdout is a single JSON value, the output is that value; otherwise, it's the text without its final newline. If the exit code isn't 0, the item gets an error with the beginning of stderr.",
+    'With `--jsonl`, the command starts once and keeps running. Each line of its stdin is an item: `{id, input, state, metadata, split}`. For each item, the command prints a line with `{id, output}` or `{id, error}`, in any order. It can add `usage` (`{inputTokens, outputTokens}`), `costUsd`, and `traceId`. Up to `--concurrency` items are pending at a time. The command should exit when its stdin ends.',
     'The command runs without a shell. Its environment has COUNTERSIGN_EXPERIMENT_ID, COUNTERSIGN_PROMPT_VERSION_ID, and, without `--jsonl`, COUNTERSIGN_ITEM_ID.',
     'Results are sent as they come in. If the run is interrupted for any reason, run it again with its `--id`, and only the items without a result are run. The ID is printed at the start.',
     "If the step has a gate that the version doesn't meet, the exit code is 1.",
@@ -43,7 +43,7 @@ export const runExperiment = defineCommand({
     promptVersion: {
       type: 'text',
       value: 'version',
-      description: `The version of the step's prompt that the command uses: ${VERSION_FORMS}. A gate needs it.`,
+      description: `The version of the step's prompt that the command uses: ${VERSION_FORMS}. Required to check a gate.`,
     },
     split: { type: 'text', value: 'split', description: 'Only the items of this split, such as test.' },
     sample: {
@@ -51,7 +51,7 @@ export const runExperiment = defineCommand({
       value: 'n',
       min: 1,
       max: 10_000,
-      description: 'Only this many items, the same each time.',
+      description: 'Only this many items, the same ones each time.',
     },
     datasetVersion: {
       type: 'text',
@@ -90,7 +90,7 @@ export const runExperiment = defineCommand({
       type: 'choice',
       choices: ['auto', 'json', 'text'],
       description:
-        'What stdout is. Default: auto. With `text`, `42` is a string, and no output at all is an empty string.',
+        'How to read stdout. Default: auto. With `text`, `42` is a string, and if nothing is printed, the output is an empty string.',
     },
     ...folderOption,
   },

@@ -20,9 +20,9 @@ export const importExports = defineCommand({
   name: 'import',
   summary: 'Import traces, feedback, and corrections from another tool',
   description: [
-    'Reads exports from Langfuse, LangSmith, Phoenix, or Countersign (`jsonl`): JSON Lines, JSON arrays, or pages of an API, gzipped or not. Pass all the files of an export at once, because scores and spans are often in separate files. `docs/importing.md` says what each tool exports and where everything goes.',
-    'Importing a file again changes nothing. So after an interruption, run the same command again.',
-    'Ends with a report of what was imported, what has no equivalent in Countersign, and what was wrong. If records were wrong, the exit code is 7, and everything else is imported.',
+    'Reads exports from Langfuse, LangSmith, Phoenix, or Countersign (`jsonl`): JSON Lines, JSON arrays, or saved API responses, gzipped or not. Pass all the files in an export at once, because scores and spans are often in separate files. `docs/importing.md` says what each tool exports and where everything goes.',
+    'Importing a file again changes nothing, so if the import is interrupted, run the same command again.',
+    'At the end, the command reports what was imported, what has no equivalent in Countersign, and which records were invalid. If any were, the exit code is 7, and everything else is still imported.',
   ],
   arguments: {
     source: { description: `Where the files are from: ${IMPORT_SOURCES.join(', ')}` },
@@ -35,13 +35,10 @@ export const importExports = defineCommand({
       description: "The email of one of the source's users. Corrections by users with an email become their decisions.",
     },
     force: { type: 'flag', description: "Keep corrections that violate the step's outputSchema." },
-    dryRun: { type: 'flag', description: 'Only report what would be imported. Needs no login.' },
+    dryRun: { type: 'flag', description: "Only report what would be imported. Doesn't need a login." },
   },
   examples: [
-    [
-      'countersign import langfuse traces.jsonl observations.jsonl scores.jsonl',
-      'All the files of an export from Langfuse',
-    ],
+    ['countersign import langfuse traces.jsonl observations.jsonl scores.jsonl', 'All the files in a Langfuse export'],
     ['countersign import langsmith runs.jsonl feedback.jsonl --user 4f0c=ada@example.com', 'With corrections by Ada'],
     ['countersign import phoenix spans.json annotations.json --dry-run', "First see what wouldn't be imported"],
   ],

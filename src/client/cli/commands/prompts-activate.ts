@@ -7,12 +7,12 @@ export const activatePrompt = defineCommand({
   name: 'prompts activate',
   summary: 'Put a version into production',
   description: [
-    'If the step has a gate that the version does not meet, the exit code is 1, and the output says which conditions are unmet. A version that was active before can always become active again.',
+    "If the step has a gate that the version doesn't meet, the exit code is 1, and the output says which conditions are unmet. A version that was active before can always become active again.",
   ],
   arguments: { step: { description: 'The step that the prompt belongs to' } },
   options: { ...versionOption, ...overrideOption, ...folderOption },
   examples: [
-    ['countersign prompts activate generate-answer', 'Activate what the file has'],
+    ['countersign prompts activate generate-answer', 'Activate the version in the file'],
     ['countersign prompts activate generate-answer --version 3', 'Go back to version 3'],
   ],
   scopes: ['read', 'manage'],

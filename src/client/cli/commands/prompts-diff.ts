@@ -9,7 +9,7 @@ export const diffPrompts = defineCommand({
   name: 'prompts diff',
   summary: 'Compare files with the versions in production',
   description: [
-    'Shows what would change if the files became active. The exit code is 1 if anything differs, so a script can check that production has what git has.',
+    'Shows what would change if the files became active. The exit code is 1 if anything differs, so a script can check that production matches git.',
   ],
   arguments: { step: { description: 'Only the prompts of these steps', isOptional: true, isRepeated: true } },
   options: {

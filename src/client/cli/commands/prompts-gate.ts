@@ -15,7 +15,7 @@ export const showGates = defineCommand({
   },
   options: { ...versionOption, ...folderOption },
   examples: [
-    ['countersign prompts gate', 'Check what the files have'],
+    ['countersign prompts gate', 'Check the versions in the files'],
     ['countersign prompts gate generate-answer --version latest', 'Check the newest version'],
   ],
   scopes: ['read'],

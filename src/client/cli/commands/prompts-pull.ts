@@ -11,7 +11,7 @@ export const pullPrompts = defineCommand({
   name: 'prompts pull',
   summary: 'Write prompts to files',
   description: [
-    "Writes each step's active version to `prompts/<step>.md`, and its output schema to `prompts/<step>.schema.json`. Everything after the front matter is the prompt, exactly: no newline is added or removed. So tell your editor and git to leave the files alone, for example with `prompts/** -text` in `.gitattributes`.",
+    "Writes each step's active version to `prompts/<step>.md`, and its output schema to `prompts/<step>.schema.json`. Everything after the front matter is the prompt, byte for byte: no newlines are added or removed. So keep your editor and git from changing them, for example with `prompts/** -text` in `.gitattributes`.",
     "A file with edits that aren't in any version is a conflict, and nothing is written. A file that was pushed and is newer than the active version stays as it is.",
   ],
   arguments: { step: { description: 'Only the prompts of these steps', isOptional: true, isRepeated: true } },

@@ -5,7 +5,7 @@ import { spanToReview } from '../review/shown.ts'
 export const reviewAccept = defineCommand({
   name: 'review accept',
   summary: 'Accept an output as it is',
-  description: ['If the step needs several reviewers, this is a vote. With the key of an agent, it is a suggestion.'],
+  description: ["If the step needs several reviewers, this is a vote. With an agent's key, it's a suggestion."],
   arguments: {
     span: { description: 'The ID of the span. Default: the one that `review next` showed.', isOptional: true },
   },

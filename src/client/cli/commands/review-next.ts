@@ -29,7 +29,7 @@ export const reviewNext = defineCommand({
     ['countersign review next --order negative --json', 'What users complained about, for a program'],
   ],
   scopes: ['review'],
-  json: '`{span, remaining}`; `span` is null if nothing is left, and `remaining` counts all steps of the traces',
+  json: '`{span, remaining}`; `span` is null if nothing is left, and `remaining` also counts outputs of other steps in the same traces',
   async run({ out, environment, connect }, { options: { step, order, full } }) {
     const connection = await connect()
     const { span, remaining } = await claimNext(connection, { stepId: step, order })

@@ -6,7 +6,7 @@ export const exportTraces = defineCommand({
   name: 'traces export',
   summary: 'Export traces, newest first',
   description: [
-    'Writes a line for each trace, however many there are. With `--output`, the file appears only when it is complete.',
+    "Writes one line per trace, no matter how many there are. With `--output`, the file appears only when it's complete.",
   ],
   arguments: {},
   options: {

@@ -49,7 +49,7 @@ export async function decide(
 function hintFor({ status, code }: CountersignError): string | undefined {
   if (status === 422) return 'Add --force to approve it anyway.'
   if (status === 409 && code === 'conflict')
-    return 'Add --take-over to decide anyway, or take another: countersign review next'
+    return 'Add --take-over to decide anyway, or get a different output: countersign review next'
   if (status === 412)
     return 'The output or its review has changed since you saw it. Look at it again: countersign review next'
   return undefined
@@ -60,6 +60,6 @@ export async function printDecision(out: Output, span: SpanDetail): Promise<void
   const { id, review, votes, suggestions, isDisputed } = span
   if (review.state !== 'unreviewed') await out.line(`${id} is ${review.state}.`)
   else if (isDisputed) await out.line(`The votes on ${id} differ. An adjudicator decides.`)
-  else if (votes.length > 0) await out.line(`Your vote on ${id} counts. Others have to vote as well.`)
+  else if (votes.length > 0) await out.line(`Your vote on ${id} was recorded. Others still have to vote.`)
   else if (suggestions.length > 0) await out.line(`Suggested for ${id}. A person decides.`)
 }
