@@ -23,9 +23,9 @@ Pipelines post to \`/api/v1/\` in snake_case; all other endpoints, for reading, 
 each write your own ID (\`trace_id\`, \`span_id\`, \`observation_id\`, \`feedback_id\`, a comment's \`id\`). You can then
 safely retry any request that returns a 429, a 5xx, or nothing. Reviews are always safe to retry. Values are JSON with
 IEEE 754 numbers: integers past 2^53 lose precision. Times are \`YYYY-MM-DDTHH:mm:ss.sssZ\`. Bodies may be compressed with gzip,
-deflate, or zstd. Every call with a key counts against its rate limit.
+deflate, or zstd. Every call with a key counts toward the key's rate limit.
 
-If you already export OpenTelemetry, you need nothing else: send OTLP/HTTP to \`/api/v1/otel\`, to \`/\`, or to the paths that
+If you already export OpenTelemetry data, you don't need anything else: send OTLP/HTTP to \`/api/v1/otel\`, to \`/\`, or to the paths that
 the Langfuse and LangSmith SDKs use; \`/api/v1/traces\` also accepts exports. An OpenTelemetry trace gets the ID \`trace_\`
 followed by its hex trace ID.`
 
@@ -173,7 +173,7 @@ function headerParameters(contract: Contract): JsonSchema[] {
       ? [
           header(
             BOOKMARK_HEADER,
-            "An earlier response's, so that this one isn't older. Several may be joined with commas.",
+            'The bookmark from an earlier response, so that this response is at least as recent. You can join several with commas.',
           ),
         ]
       : []),
@@ -224,7 +224,7 @@ const textHeader = (description: string, example: string) => ({ description, sch
 
 const ETAG = textHeader('Identifies the current version of the resource', '"2f0a9c41d7ab3e58"')
 const BOOKMARK = textHeader(
-  'How new the response is, on a deployment with read replicas: send it back to get nothing older',
+  'On a deployment with read replicas, says how recent the response is. If you send it with a later request, the response to that is at least as recent.',
   'DB=00000085-0000024c-00004c6d-8e61117bf38d7adb71b934ebbf891683',
 )
 const RATE_LIMIT = textHeader('Remaining requests, and seconds until the limit resets', '"default";r=5999;t=60')
@@ -233,7 +233,7 @@ const LOCATION = textHeader(
   'URL of the resource, which may not be ready yet',
   '/api/prompts/a7b8c9d0-1e2f-4a3b-8c4d-5e6f7a8b9c71',
 )
-const NEXT_CURSOR = textHeader('The `cursor` of the next file. Missing on the last one.', 'MmM5ZjE0')
+const NEXT_CURSOR = textHeader('The `cursor` for the next file. Absent on the last one.', 'MmM5ZjE0')
 const CONTENT_DISPOSITION = textHeader('The name to save the file under', 'attachment; filename="export.jsonl"')
 const RETRY_AFTER = textHeader('Seconds to wait before retrying', '2')
 

@@ -7,13 +7,13 @@ import { forbidden } from '../http/errors.ts'
 export function requireSameOrigin(request: Request): void {
   const { headers } = request
   const isOwn = headers.has('origin') ? isOwnOrigin(request) : headers.get('sec-fetch-site') === 'same-origin'
-  if (!isOwn) throw forbidden('Without an API key in a header, only pages of this origin may do this; check `Origin`')
+  if (!isOwn) throw forbidden('Without an API key in a header, only pages from this origin may do this; check `Origin`')
 }
 
 /** Checks that a request doesn't come from a page on another origin. 403 if it does. Programs send no `Origin`. */
 export function requireNoOtherOrigin(request: Request): void {
   if (request.headers.has('origin') && !isOwnOrigin(request)) {
-    throw forbidden('Pages of other origins may not call this; check `Origin`')
+    throw forbidden('Pages from other origins may not call this; check `Origin`')
   }
 }
 

@@ -121,7 +121,7 @@ export const getDatasetItem = endpoint({
   method: 'GET',
   path: '/api/datasets/{datasetId}/items/{itemId}',
   summary: 'Get an item of a dataset',
-  description: 'With all its values, whatever their size.',
+  description: 'Returns all of its values in full, no matter how large they are.',
   scope: 'read',
   params: v.object({ datasetId: Uuid, itemId: Uuid }),
   query: v.strictObject({ version: v.optional(Version) }),

@@ -48,8 +48,8 @@ export interface Attribution {
   /** The next two types, likeliest first. */
   alternatives: Alternative[]
   /**
-   * The earliest span whose output would have had to differ. For errors by users and reviewers, the first one whose output
-   * was disputed. Null for an unsupported request, a step that never ran, or a trace that's only a root.
+   * The earliest span whose output should have been different. For errors by users and reviewers, the first one whose
+   * output was disputed. Null for an unsupported request, a step that never ran, or a trace that's only a root.
    */
   spanId: string | null
   /** Two to four sentences. */

@@ -24,7 +24,7 @@ export const postJudgments = endpoint({
   path: '/api/experiments/{experimentId}/judgments',
   summary: 'Ask a model about unjudged items',
   description:
-    "In the background, asks the model whether each unjudged output means the same as the expected one. The model gets the input, the expected outputs, and the candidate's output. Items that already have a judgment aren't judged again, so you can repeat the call. A judgment affects nothing but a gate with `allowJudge`.",
+    "In the background, asks the model whether each unjudged output means the same as the expected one. The model gets the input, the expected outputs, and the candidate's output. Items that already have a judgment aren't judged again, so you can repeat the call. A judgment only affects gates with `allowJudge`.",
   scope: 'review',
   params: v.object({ experimentId: Uuid }),
   location: 202,

@@ -48,7 +48,7 @@ const experiment = {
   split: v.nullable(v.string()),
   sample: v.nullable(v.number()),
   itemId: described(v.nullable(Uuid), 'The only item, if the candidate is tried on one'),
-  seed: described(v.string(), 'Determines which items a sample has'),
+  seed: described(v.string(), 'Determines which items are in a sample'),
   includeStale: v.boolean(),
   name: v.nullable(v.string()),
   metadata: StoredObject,
@@ -77,7 +77,7 @@ export const Experiment = v.object({
   ...experiment,
   pending: described(
     Count,
-    'Items without a result. While it runs, these include items that were deleted before they had one. Once it has finished, there are none, because they became errors.',
+    "Items without a result. While it's running, these include items that were deleted before they had one. Once it has finished, there are none, because they became errors.",
   ),
 })
 

@@ -50,7 +50,7 @@ export const Attribution = v.object({
     v.nullable(Uuid),
     v.metadata({
       description:
-        'The earliest span whose output would have had to differ; for errors by users and reviewers, the first one whose ' +
+        'The earliest span whose output should have been different; for errors by users and reviewers, the first one whose ' +
         "output was disputed. Null for an unsupported request, a step that never ran, or a trace that's only a root.",
     }),
   ),

@@ -28,7 +28,7 @@ const contract = {
   path: '/mcp',
   summary: 'Send a Model Context Protocol message',
   description:
-    'The streamable HTTP transport, without sessions or event streams: each request is one JSON-RPC message. Needs a key in a header, and shows only the tools that its scopes allow. Whatever the key acts as, these calls act as an agent. Pages on other origins may not call it. An error in a message is a JSON-RPC error.',
+    'The streamable HTTP transport, without sessions or event streams: each request is one JSON-RPC message. Needs a key in a header, and shows only the tools that its scopes allow. Any key acts as an agent here. Pages on other origins may not call this. An error in a message is a JSON-RPC error.',
   scope: SCOPES,
   isForPrograms: true,
   body: Message,

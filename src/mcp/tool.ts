@@ -52,7 +52,7 @@ const PART = {
 
 const PROJECT = {
   type: 'string',
-  description: "The project's slug, needed with a key for all projects",
+  description: "The project's slug. Required with a key for all projects.",
 }
 
 const contractOf = ({ endpoint }: Tool) => endpoint.contract

@@ -206,7 +206,7 @@ export const tools: readonly Tool[] = [
     name: 'start_experiment',
     title: 'Start an experiment',
     description:
-      "Tries a version of a prompt on a dataset's items. With the runner model, the service calls the configured model, which costs money; set maxCostUsd. With client, run the items of list_experiment_items yourself and send their outputs with add_experiment_results. Choose an id, so that calling it again doesn't start another experiment. Changes no prompt and no dataset.",
+      "Tries a version of a prompt on a dataset's items. With the runner model, the service calls the configured model, which costs money; set maxCostUsd. With client, run the items of list_experiment_items yourself and send their outputs with add_experiment_results. Choose an id so that calling it again doesn't start another experiment. Doesn't change prompts or datasets.",
     endpoint: createExperiment,
     offers: [
       'id',

@@ -39,7 +39,7 @@ export const patchProblem = endpoint({
   path: '/api/problems/{problemId}',
   summary: 'Dismiss a problem, assign it, or link the prompt version that should fix it',
   description:
-    "Omitted fields stay unchanged. The counts in the response are those of the last 30 days. If the step was renamed, the problem's earlier ID still works.",
+    "Omitted fields stay unchanged. The counts in the response cover the last 30 days. If the step was renamed, the problem's earlier ID still works.",
   scope: 'review',
   params: v.object({ problemId: Uuid }),
   body: Change,

@@ -14,8 +14,8 @@ export const listAgreementOutputs = endpoint({
   path: '/api/agreement/outputs',
   summary: "List the outputs behind the reviewers' agreement",
   description:
-    'The outputs that `GET /api/agreement` counts, sorted by the time of their first vote, newest first. Needs the `manage` scope, ' +
-    'or an adjudicator with `review`. Callers subject to a blind policy get no undecided outputs.',
+    'The outputs that `GET /api/agreement` counts, sorted by the time of their first vote, newest first. Requires the `manage` scope, ' +
+    "or the `review` scope of an adjudicator. Callers subject to a blind policy don't see undecided outputs.",
   scope: 'manage',
   isForAdjudicators: true,
   query: v.strictObject({

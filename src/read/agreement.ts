@@ -163,11 +163,11 @@ export const getAgreement = endpoint({
   path: '/api/agreement',
   summary: 'Get how often reviewers agree',
   description:
-    "Compares each reviewer's first vote on an output if it was cast before anybody decided on that output, under a blind " +
-    "policy, on a span in the policy's sample. Withdrawn votes are left out, and all other votes are compared in " +
-    '`apart`. An output still counts after it is decided or replaced. ' +
+    "Compares each reviewer's first vote on an output, if it was cast under a blind policy, on a span in the policy's " +
+    'sample, and before anybody decided on the output. Withdrawn votes are left out, and all other votes are compared ' +
+    "separately, in `apart`. An output still counts after it's decided or replaced. " +
     `Intervals are 95% percentile intervals over ${RESAMPLES} resamples of the outputs. The same votes always give the same intervals. ` +
-    'Needs the `manage` scope, or an adjudicator with `review`. For callers that blind policies apply to, the figures ' +
+    'Requires the `manage` scope, or the `review` scope of an adjudicator. For callers subject to a blind policy, the figures ' +
     'leave out undecided outputs.',
   scope: 'manage',
   isForAdjudicators: true,

@@ -69,7 +69,10 @@ export const PromptDetail = v.object({
       ...Decided,
       wasActive: v.pipe(
         v.boolean(),
-        v.metadata({ description: 'Whether it is or was active, so that it needs no gate to become active again' }),
+        v.metadata({
+          description:
+            'Whether this version is or was active. If so, it can become active again without meeting the gate.',
+        }),
       ),
       suggestedFor: described(
         v.nullable(Uuid),

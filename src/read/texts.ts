@@ -11,7 +11,7 @@ import { listTexts } from '../store/texts/versioned-texts.ts'
 
 /** The description of lists of active versions. */
 export const FRESHNESS =
-  'Each item includes its active version. Pipelines may get what was active up to 10 seconds ago, so a newly activated version is in use everywhere within 15 seconds. Requests with a session, with the `manage` scope, or with `x-d1-bookmark` get the current one.'
+  'Each item includes its active version. Pipelines may get the version that was active up to 10 seconds ago, so a newly activated version is in use everywhere within 15 seconds. Requests with a session, with the `manage` scope, or with `x-d1-bookmark` get the current one.'
 
 /** A page of a project's prompts or knowledge docs, by name. */
 export const pageOfTexts = (

@@ -77,15 +77,15 @@ export const ListedTrace = v.object({
   ...TraceItem.entries,
   inputPreview: described(
     v.nullable(v.string()),
-    `The beginning of the input, up to ${PREVIEW_LENGTH} characters: the text of a message (in a conversation, of the user's last one), a string, or else JSON. If the root has no input, that of the first step with one. Null if none has. At most ${PREVIEWED_ROWS} of a trace's observations and ${PREVIEWED_ROWS} of its spans are searched.`,
+    `The beginning of the input, up to ${PREVIEW_LENGTH} characters: the text of a message (in a conversation, of the user's last one), a string, or else JSON. If the root has no input, this is the input of the first step that has one. Null if none does. At most ${PREVIEWED_ROWS} of a trace's observations and ${PREVIEWED_ROWS} of its spans are searched.`,
   ),
   outputPreview: described(
     v.nullable(v.string()),
-    'The same for the output. If the root has no output, that of the last step with one.',
+    'The beginning of the output, in the same form. If the root has no output, this is the output of the last step that has one.',
   ),
   errorType: described(
     v.nullable(v.string()),
-    "The error type of the newest review that sets one. If none does, the engine's.",
+    "The error type that the newest review with one sets. If no review sets one, it's the engine's.",
   ),
   errorTypeBy: v.nullable(v.picklist(['reviewer', 'engine'])),
   ...matchFields,

@@ -56,7 +56,7 @@ const Assignment = v.strictObject({
   ),
   replace: described(
     v.optional(v.boolean(), false),
-    "Whether other people's assignments of the spans end. If not, spans that are assigned to enough people stay as they are.",
+    "Whether to end other people's assignments of these spans. If not, spans that are assigned to enough people stay as they are.",
   ),
   dueAt: described(
     v.optional(v.nullable(timestamp('When the spans should be reviewed'))),
@@ -93,7 +93,7 @@ export const assignSpans = endpoint({
         v.number(),
         `How many spans got too few people, because everyone else already has ${MAX_OPEN_ASSIGNMENTS} open assignments`,
       ),
-      refused: described(v.array(Uuid), "Those of `spanIds` that don't exist or don't need review"),
+      refused: described(v.array(Uuid), "The `spanIds` that don't exist or don't need review"),
       nextCursor: described(NextCursor, 'Set if more spans may match the filter'),
     }),
   },

@@ -11,7 +11,7 @@ export const getProgress = endpoint({
   family: 'review',
   method: 'GET',
   path: '/api/review-queue/progress',
-  summary: 'Get what each person has reviewed and has left to do',
+  summary: "Get what each person has reviewed and what's left",
   description: 'Lists everyone who reviewed something on these days or has open assignments.',
   scope: 'review',
   reads: 'primary',
@@ -25,10 +25,10 @@ export const getProgress = endpoint({
           reviewed: described(v.number(), 'The total of spans reviewed on these days'),
           days: described(
             v.array(v.object({ day: v.pipe(v.string(), v.isoDate()), reviewed: v.number() })),
-            'Days without reviews are left out. Counted as in `today` of the queue.',
+            "Days without reviews are left out. Reviews are counted as in the queue's `today`.",
           ),
           open: described(v.number(), 'Assigned spans that this person has yet to review'),
-          overdue: described(v.number(), 'Those with a due date in the past'),
+          overdue: described(v.number(), 'Assigned spans whose due date has passed'),
         }),
       ),
       openIsMinimum: described(

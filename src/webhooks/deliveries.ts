@@ -57,7 +57,7 @@ export const testWebhook = endpoint({
   path: '/api/webhooks/{webhookId}/test',
   summary: 'Send a test event to a webhook',
   description:
-    'Sends an event of the type `webhook.test`, even if deliveries are paused after failures. The list of deliveries shows how it went, usually after a second.',
+    'Sends an event of the type `webhook.test`, even if deliveries are paused after failures. The list of deliveries shows the result, usually after a second.',
   scope: 'manage',
   params: v.object({ webhookId: Uuid }),
   errors: { 409: DISABLED },
@@ -81,7 +81,7 @@ export const replayDelivery = endpoint({
   path: '/api/webhooks/{webhookId}/deliveries/{deliveryId}/replay',
   summary: 'Send an event to a webhook again',
   description:
-    'Starts the attempts over, with the same `webhook-id`. If the delivery is pending, only its next attempt moves up, and its count stays the same.',
+    'Starts over with new attempts and the same `webhook-id`. If the delivery is pending, this only moves up its next attempt, and the attempts so far still count.',
   scope: 'manage',
   params: v.object({ webhookId: Uuid, deliveryId: Uuid }),
   errors: { 409: DISABLED },

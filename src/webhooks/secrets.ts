@@ -14,7 +14,7 @@ const NOT_CONFIGURED =
   'Webhooks need the Worker secret WEBHOOK_KEY, which encrypts their secrets. `npm run deploy` and `npm start` create it; with wrangler, run `openssl rand -base64 32 | npx wrangler secret put WEBHOOK_KEY`'
 const TOO_SHORT = `The Worker secret WEBHOOK_KEY is too short. It needs at least ${MIN_WEBHOOK_KEY_LENGTH} random characters; with wrangler, run \`openssl rand -base64 32 | npx wrangler secret put WEBHOOK_KEY\``
 const OTHER_KEY =
-  'This webhook was stored under a different WEBHOOK_KEY. Restore that key, or set its URL and then replace its secret'
+  'This webhook was encrypted with a different WEBHOOK_KEY. Restore that key, or set its URL and then replace its secret'
 
 const encoder = new TextEncoder()
 

@@ -27,7 +27,7 @@ const MESSAGES: Readonly<Record<SentType, (data: JsonObject) => Message>> = {
       : ['Root cause analysis failed', ['Reason', failure]],
   'prompt.activated': ({ stepId, versionNumber, previousVersionNumber }) => [
     `Version ${wordOf(versionNumber)} of the prompt of ${stepOf(stepId)} is active`,
-    ['Version before', previousVersionNumber],
+    ['Previous version', previousVersionNumber],
   ],
   'prompt.rolled_back': ({ stepId, versionNumber, previousVersionNumber, automatic, reason }) => [
     `Prompt of ${stepOf(stepId)} rolled back from version ${wordOf(previousVersionNumber)} to ${wordOf(versionNumber)}`,
@@ -46,7 +46,7 @@ const MESSAGES: Readonly<Record<SentType, (data: JsonObject) => Message>> = {
     `Problem in ${stepOf(stepId)} ${state === previousState ? 'changed' : `is ${wordOf(state)}`}`,
     ['Error type', errorType],
     ['Knowledge doc', docSlug],
-    ['State before', state === previousState ? undefined : previousState],
+    ['Previous state', state === previousState ? undefined : previousState],
     ['Changed', Array.isArray(changed) ? changed.join(', ') : undefined],
   ],
   'trace.deleted': () => ['Trace deleted'],

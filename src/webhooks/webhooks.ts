@@ -42,7 +42,7 @@ const Url = described(
 )
 const optionalProject = {
   projectSlug: v.optional(described(v.string(), 'Only webhooks that send the events of this project')),
-  projectId: v.optional(described(v.pipe(v.string(), v.toLowerCase()), "The same, by the project's ID")),
+  projectId: v.optional(described(v.pipe(v.string(), v.toLowerCase()), "The same filter, by the project's ID")),
 }
 
 const Description = text(0, MAX_WEBHOOK_DESCRIPTION_LENGTH)
@@ -58,13 +58,13 @@ export const createWebhook = endpoint({
     id: v.optional(
       described(
         Uuid,
-        'Chosen by you, so that you can send the request again without creating another webhook. The same request gets the same response. Default: a random ID.',
+        'An ID of your own, so you can repeat the request without creating another webhook. The same request gets the same response. Default: a random ID.',
       ),
     ),
     projectSlug: v.optional(
       described(
         v.string(),
-        "The project whose events to send. A project's key must name its own project. Default: every project.",
+        "The project to send events from. A project's key must name its own project. Default: every project.",
       ),
     ),
     url: Url,
@@ -238,7 +238,7 @@ export const rotateWebhookSecret = endpoint({
   path: '/api/webhooks/{webhookId}/rotate-secret',
   summary: "Replace a webhook's secret",
   description:
-    'For 24 hours, deliveries are signed with both secrets, so that you can switch over. A secret older than the one being replaced stops working at once. If the response is lost, rotate again.',
+    'For 24 hours, deliveries are signed with both secrets, so you have time to switch over. A secret older than the one being replaced stops working at once. If the response is lost, rotate again.',
   scope: 'manage',
   params: v.object({ webhookId: Uuid }),
   errors: { 409: `${CHANGED} / ${OTHER_KEY}` },

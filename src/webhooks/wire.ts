@@ -21,7 +21,7 @@ const OCCASIONS: Readonly<Record<v.InferOutput<typeof EventType>, string>> = {
   'experiment.finished':
     "an experiment ends: it has all its results, somebody finishes or cancels it (`state` is `cancelled`), or a model's run of it fails (`failed`). `report` has its figures, and `gate` says whether the version meets the gate, both as of the time when the event is sent. An experiment that fails because no results arrive doesn't send an event",
   'problem.changed':
-    "somebody dismisses or assigns a problem, changes its note, or links a candidate, or its state changes by itself, which is noticed within a few minutes. `changed` names what changed. A problem's first case sends nothing",
+    "somebody dismisses or assigns a problem, changes its note, or links a candidate, or its state changes by itself, which is noticed within a few minutes. `changed` names what changed. A problem's first case doesn't send an event",
   'trace.deleted': 'somebody deletes a trace, but not when it expires',
 }
 export const Events = described(
@@ -46,7 +46,7 @@ export const Webhook = v.object({
   url: described(v.string(), "Empty if it can't be decrypted"),
   isReadable: described(
     v.boolean(),
-    'False if the URL and the secret were stored under a different WEBHOOK_KEY, so nothing is sent. Restore that key, or set the URL (`PATCH`) and then replace the secret (`POST …/rotate-secret`).',
+    'False if the URL and the secret were encrypted with a different WEBHOOK_KEY, so nothing is sent. Restore that key, or set the URL (`PATCH`) and then replace the secret (`POST …/rotate-secret`).',
   ),
   events: v.array(EventType),
   format: Format,

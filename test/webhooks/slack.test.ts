@@ -119,7 +119,7 @@ const CASES: readonly [SentType, JsonObject, ReturnType<typeof whole>][] = [
     },
     whole(
       'Problem in generate-answer is proven',
-      ['*Error type:* wrong_value', '*State before:* fixing', '*Changed:* state', PROJECT],
+      ['*Error type:* wrong_value', '*Previous state:* fixing', '*Changed:* state', PROJECT],
       '/problems/problem-uuid?project=support',
     ),
   ],

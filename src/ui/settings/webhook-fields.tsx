@@ -37,7 +37,7 @@ export function ProjectField({ session, value, onChange, error }: ProjectFieldPr
   return (
     <Select
       label="Project"
-      description="Whose events to send. You can't change this later."
+      description="The project to send events from. You can't change this later."
       data={session.project ? projects : [{ value: ALL, label: 'All projects' }, ...projects]}
       disabled={session.project !== null}
       allowDeselect={false}
