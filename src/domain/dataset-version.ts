@@ -1,12 +1,15 @@
 import { contentName } from './hash.ts'
 
 /*
- * A version names a point in the log of a dataset. A dataset that several stored steps share has a log for each, so a
- * version has a part for each: a hash of the step id and the number of its last entry.
+ * A version names a point in the log of a dataset. A dataset that several stored steps share has a log for each, and for
+ * each database that has items of the step. So a version has a part for each: a hash of the step id and the number of
+ * its last entry. The database comes first, unless it's the control database.
  */
 
-/** A stored step of a dataset and the number of an entry. */
+/** A stored step of a dataset in one database, and the number of an entry. */
 export interface DatasetPart {
+  /** The number of the database, as in `shards.ts`. */
+  shard: number
   stepId: string
   sequence: number
 }
@@ -15,29 +18,30 @@ const HASH_LENGTH = 8
 
 const hashOf = async (stepId: string) => (await contentName(stepId)).slice(0, HASH_LENGTH)
 
-const PART = /^([0-9a-f]{8})([0-9a-z]{1,11})$/
+const nameOf = async ({ shard, stepId }: DatasetPart): Promise<string> =>
+  `${shard === 0 ? '' : `${shard}-`}${await hashOf(stepId)}`
+
+const PART = /^((?:[1-9]\d{0,2}-)?[0-9a-f]{8})([0-9a-z]{1,11})$/
 
 /** The version at these entries. */
 export async function writeVersion(parts: readonly DatasetPart[]): Promise<string> {
-  const written = await Promise.all(
-    parts.map(async ({ stepId, sequence }) => `${await hashOf(stepId)}${sequence.toString(36)}`),
-  )
+  const written = await Promise.all(parts.map(async part => `${await nameOf(part)}${part.sequence.toString(36)}`))
   return written.sort().join('.')
 }
 
 /**
- * The parts of a dataset at a version. A step that joined the dataset later is at 0. Undefined if the dataset never had
- * this version, or if a step has left it since. `latest` has the parts as they are now.
+ * The parts of a dataset at a version. A step or database that joined the dataset later is at 0. Undefined if the dataset
+ * never had this version, or if a step has left it since. `latest` has the parts as they are now.
  */
 export async function readVersion(version: string, latest: readonly DatasetPart[]): Promise<DatasetPart[] | undefined> {
   const named = new Map<string, number>()
   for (const part of version.split('.')) {
-    const [, hash, sequence] = PART.exec(part) ?? []
-    if (!hash || !sequence) return undefined
-    named.set(hash, Number.parseInt(sequence, 36))
+    const [, name, sequence] = PART.exec(part) ?? []
+    if (!name || !sequence) return undefined
+    named.set(name, Number.parseInt(sequence, 36))
   }
-  const parts = await Promise.all(latest.map(async part => ({ ...part, at: named.get(await hashOf(part.stepId)) })))
+  const parts = await Promise.all(latest.map(async part => ({ ...part, at: named.get(await nameOf(part)) })))
   const found = parts.filter(({ at }) => at !== undefined)
   const isKnown = found.length === named.size && parts.every(({ at = 0, sequence }) => at <= sequence)
-  return isKnown ? parts.map(({ stepId, at = 0 }) => ({ stepId, sequence: at })) : undefined
+  return isKnown ? parts.map(({ shard, stepId, at = 0 }) => ({ shard, stepId, sequence: at })) : undefined
 }

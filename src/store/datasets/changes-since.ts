@@ -9,15 +9,15 @@ import type { Dataset } from './datasets.ts'
  * only if something has changed since.
  */
 export async function countChangesSince(
-  { database }: Store,
+  store: Store,
   { projectKey, parts }: Dataset,
   version: readonly DatasetPart[],
 ): Promise<{ excluded: number; moved: number }> {
   const sums = { excluded: 0, moved: 0 }
-  for (const { stepId, sequence } of parts) {
-    const since = version.find(part => part.stepId === stepId)?.sequence ?? 0
+  for (const { shard, stepId, sequence } of parts) {
+    const since = version.find(part => part.shard === shard && part.stepId === stepId)?.sequence ?? 0
     if (since === sequence) continue
-    const [row] = await database.all<{ excluded: number; moved: number }>(sql`
+    const [row] = await store.in(shard).database.all<{ excluded: number; moved: number }>(sql`
       select count(distinct iif(change = 'exclusion' and is_excluded, trace_key || ' ' || item_id, null)) as excluded,
         count(distinct iif(change = 'split', trace_key || ' ' || item_id, null)) as moved
       from ${datasetEntries}

@@ -118,7 +118,7 @@ export async function markItemsStale(
   heads: readonly ItemHead[],
   at: number,
 ): Promise<void> {
-  const drafts = heads.map(async ({ id, place: [stepId, traceKey], sequence }): Promise<EntryDraft> => {
+  const toDraft = async ({ id, place: [stepId, traceKey], sequence }: ItemHead): Promise<EntryDraft> => {
     const place = {
       projectKey,
       stepId,
@@ -128,8 +128,11 @@ export async function markItemsStale(
       sequence,
     }
     return { ...unchangedEntry(place), change: 'staleness', isStale: true }
-  })
-  await appendEntries(store, await Promise.all(drafts), at)
+  }
+  const groups = [...Map.groupBy(heads, ({ shard }) => shard)]
+  await Promise.all(
+    groups.map(async ([shard, some]) => appendEntries(store.in(shard), await Promise.all(some.map(toDraft)), at)),
+  )
 }
 
 /**
@@ -162,15 +165,16 @@ async function change(
       basedOn: head.sequence,
     }
     const rows = JSON.stringify([encodeEntry(draft, 1)])
-    const mayAppend = isOfLiveOwner(store)
-    await store.database.batch([
+    const own = store.in(head.shard)
+    const mayAppend = isOfLiveOwner(own)
+    await own.database.batch([
       recordAct(
-        store,
+        own,
         act,
         { action, targetId: itemId, projectKey: now.projectKey },
-        isUnchangedItem(store, rows, mayAppend),
+        isUnchangedItem(own, rows, mayAppend),
       ),
-      ...entryStatements(store, rows, act.at, mayAppend),
+      ...entryStatements(own, rows, act.at, mayAppend),
     ])
     const latest = await findDataset(store, now.id)
     if (!latest) return 'item_missing'

@@ -3,6 +3,7 @@ import type { DatasetPart } from '../../domain/dataset-version.ts'
 import { datasetUuid } from '../../domain/ids.ts'
 import { type Act, recordAct } from '../accounts/audit.ts'
 import { isExistingProject, type Project, requireExisting } from '../accounts/projects.ts'
+import { mergePages, placeOrder } from '../core/across.ts'
 import { readPlain } from '../core/database.ts'
 import { selectFor } from '../core/rows.ts'
 import { isStep, readStepId } from '../core/step-names.ts'
@@ -10,6 +11,7 @@ import type { Store } from '../core/store.ts'
 import { projects, stepNames } from '../schema/accounts.ts'
 import { datasetSettings, datasets } from '../schema/datasets.ts'
 import { NO_ITEMS } from './entries.ts'
+import { datasetStores } from './homes.ts'
 
 /** A step's dataset. */
 export interface Dataset {
@@ -18,7 +20,7 @@ export interface Dataset {
   projectId: string
   /** The step's current name. */
   stepId: string
-  /** Its stored steps, each with the number of its last entry. */
+  /** Its stored steps in each database, each with the number of its last entry, sorted by the step's id. */
   parts: DatasetPart[]
   accepted: number
   corrected: number
@@ -49,8 +51,13 @@ const memberFields = {
       and ${isStep(datasets.projectKey, datasetSettings.stepId, datasets.stepId)} limit 1)`.as('evaluator'),
 }
 
-type Member = {
+type MemberRow = {
   [Field in keyof typeof memberFields]: (typeof memberFields)[Field] extends SQL.Aliased<infer Value> ? Value : never
+}
+
+interface Member extends MemberRow {
+  /** The number of its database. */
+  shard: number
 }
 
 async function toDataset(members: readonly [Member, ...Member[]]): Promise<Dataset> {
@@ -62,7 +69,7 @@ async function toDataset(members: readonly [Member, ...Member[]]): Promise<Datas
     projectKey,
     projectId,
     stepId: shownStepId,
-    parts: members.map(({ stepId, sequence }) => ({ stepId, sequence })),
+    parts: members.map(({ shard, stepId, sequence }) => ({ shard, stepId, sequence })),
     accepted: sum('accepted'),
     corrected: sum('corrected'),
     imported: sum('imported'),
@@ -77,8 +84,18 @@ async function toDataset(members: readonly [Member, ...Member[]]): Promise<Datas
  * Finds a dataset by its id, or by the id that it had under another name of its step. Undefined if the organization has
  * none.
  */
-export async function findDataset(store: Store, id: string): Promise<Dataset | undefined> {
-  const { database, organization } = store
+export const findDataset = async (store: Store, id: string): Promise<Dataset | undefined> =>
+  ofMembers(await findInAll(store, each => findMembers(each, id)))
+
+/** Finds a dataset's members in each database that may have some. */
+async function findInAll(store: Store, find: (store: Store) => Promise<MemberRow[]>): Promise<Member[]> {
+  const found = await Promise.all(
+    datasetStores(store).map(async each => (await find(each)).map(row => ({ ...row, shard: each.shard }))),
+  )
+  return found.flat()
+}
+
+async function findMembers({ database, organization }: Store, id: string): Promise<MemberRow[]> {
   const named = sql`(
     select own.project_key as project_key, own.step_id as step_id from ${datasets} own where own.id = ${id}
     union all
@@ -98,22 +115,77 @@ export async function findDataset(store: Store, id: string): Promise<Dataset | u
         ),
       ),
   ])
-  return ofMembers(members)
+  return members
 }
 
 /** Rows may repeat if the id is known under several names. */
 function ofMembers(members: readonly Member[]): Promise<Dataset> | undefined {
-  const [first, ...more] = new Map(members.map(member => [member.stepId, member])).values()
-  return first && toDataset([first, ...more.toSorted((left, right) => (left.stepId < right.stepId ? -1 : 1))])
+  const compare = placeOrder('ascending')
+  const unique = new Map(members.map(member => [`${member.shard} ${member.stepId}`, member]))
+  const [first, ...more] = [...unique.values()].toSorted((left, right) =>
+    compare([left.stepId, left.shard], [right.stepId, right.shard]),
+  )
+  return first && toDataset([first, ...more])
 }
 
 /** A page of a project's datasets, sorted by each one's first stored step, and the place of the next page. */
 export async function listDatasets(
   store: Store,
   project: Project,
-  { limit, after }: { limit: number; after: string },
+  page: { limit: number; after: string },
 ): Promise<{ items: Dataset[]; nextPlace: [string] | null }> {
-  const { database } = store
+  const pages = await Promise.all(datasetStores(store).map(each => listIn(each, project, page)))
+  const { items, nextPlace } = await joinPages(store, project, pages, page)
+  return { items: await Promise.all(items.flatMap(({ members }) => ofMembers(members) ?? [])), nextPlace }
+}
+
+/** A dataset's members. `first` is the first of their stored steps. */
+interface Grouped {
+  first: string
+  members: Member[]
+}
+
+interface GroupedPage {
+  items: Grouped[]
+  nextPlace: [string] | null
+}
+
+/**
+ * Merges one page of datasets from each database. A dataset may have another first step in each of them, so this first
+ * reads all members of the datasets on these pages.
+ */
+async function joinPages(
+  store: Store,
+  project: Project,
+  pages: readonly GroupedPage[],
+  { limit, after }: { limit: number; after: string },
+): Promise<GroupedPage> {
+  const [only] = pages
+  if (only && pages.length === 1) return only
+  const listed = pages.flatMap(({ items }) => items.flatMap(({ members }) => members))
+  const stepIds = [...new Set(listed.map(({ shownStepId }) => shownStepId))]
+  const all = await findInAll(store, each => findOfSteps(each, project, stepIds))
+  const groups = [...Map.groupBy(all, ({ shownStepId }) => shownStepId).values()].map(members => ({
+    first: members.map(({ stepId }) => stepId).toSorted()[0] ?? '',
+    members,
+  }))
+  // The others were on an earlier page, because of a step in another database.
+  const items = groups.filter(({ first }) => first > after)
+  const ends = pages.map(({ nextPlace }) => ({ items: [], nextPlace }))
+  return mergePages<Grouped, [string]>([...ends, { items, nextPlace: null }], {
+    limit,
+    placeOf: ({ first }) => [first],
+    compare: placeOrder('ascending'),
+  })
+}
+
+/** A page of a project's datasets in one database, with their members there. */
+async function listIn(
+  store: Store,
+  project: Project,
+  { limit, after }: { limit: number; after: string },
+): Promise<GroupedPage> {
+  const { database, shard } = store
   const listed = sql`(
     select first.step_id as step_id from ${datasets} as first
     where first.project_key = ${project.key} and first.step_id > ${after} and not exists (
@@ -136,10 +208,12 @@ export async function listDatasets(
       ),
   ])
   const groups = [...Map.groupBy(rows, ({ first }) => first)].sort(([left], [right]) => (left < right ? -1 : 1))
-  const shown = groups.slice(0, limit)
-  const items = await Promise.all(shown.flatMap(([, members]) => ofMembers(members) ?? []))
-  const last = shown.at(-1)
-  return { items, nextPlace: groups.length > limit && last ? [last[0]] : null }
+  const items = groups.slice(0, limit).map(([first, members]) => ({
+    first,
+    members: members.map(member => ({ ...member, shard })),
+  }))
+  const last = items.at(-1)
+  return { items, nextPlace: groups.length > limit && last ? [last.first] : null }
 }
 
 /** The evaluator of a dataset without a stored one, as JSON. */
@@ -147,13 +221,20 @@ export const DEFAULT_EVALUATOR = '{}'
 
 /** Creates a step's dataset, if it has none, so that examples can be imported. Returns it. */
 export async function addDataset(store: Store, act: Act, project: Project, stepId: string): Promise<Dataset> {
-  const { database, organization } = store
+  const existing = datasetStores(store).length > 1 ? await findByStep(store, project, stepId) : undefined
+  if (existing) return existing
+  const { database, organization } = store.control
   const id = await datasetUuid(project.id, stepId)
   const isMissing = sql`${isExistingProject(store, project)} and not exists (
     select 1 from ${datasets}
     where ${datasets.projectKey} = ${project.key} and ${isStep(project.key, datasets.stepId, stepId)})`
   await database.batch([
-    recordAct(store, act, { action: 'dataset.create', targetId: id, projectKey: project.key, afterId: id }, isMissing),
+    recordAct(
+      store.control,
+      act,
+      { action: 'dataset.create', targetId: id, projectKey: project.key, afterId: id },
+      isMissing,
+    ),
     database
       .insert(datasets)
       .select(
@@ -179,21 +260,26 @@ export async function addDataset(store: Store, act: Act, project: Project, stepI
 }
 
 /** Finds a step's dataset, by any of the step's names. */
-async function findByStep(store: Store, project: Project, stepId: string): Promise<Dataset | undefined> {
+const findByStep = async (store: Store, project: Project, stepId: string): Promise<Dataset | undefined> =>
+  ofMembers(await findInAll(store, each => findOfSteps(each, project, [stepId])))
+
+/** The members of the datasets of these steps, by any of the steps' names. */
+async function findOfSteps(store: Store, project: Project, stepIds: readonly string[]): Promise<MemberRow[]> {
   const [members] = await readPlain(store.database, [
     store.database
       .select(memberFields)
-      .from(datasets)
+      .from(sql`json_each(${JSON.stringify(stepIds)}) as item`)
+      .crossJoin(datasets)
       .crossJoin(projects)
       .where(
         and(
           sql`${datasets.projectKey} = ${project.key} and ${projects.key} = ${project.key}`,
           isExistingProject(store, project),
-          isStep(project.key, datasets.stepId, stepId),
+          isStep(project.key, datasets.stepId, sql`item.value`),
         ),
       ),
   ])
-  return ofMembers(members)
+  return members
 }
 
 /**
@@ -208,16 +294,17 @@ export async function setEvaluator(store: Store, act: Act, dataset: Dataset, eva
   const isOwn = sql`exists (
     select 1 from ${projects} where ${projects.key} = ${projectKey} and ${projects.deletedAt} is null
       and ${projects.organizationKey} = ${store.organization.key})`
-  await store.database.batch([
+  const { control } = store
+  await control.database.batch([
     recordAct(
-      store,
+      control,
       act,
       { action: 'dataset.set_evaluator', targetId: dataset.id, projectKey },
       sql`${isOwn} and ${evaluator} <> coalesce((
         select ${datasetSettings.evaluator} from ${datasetSettings} where ${isSet} limit 1), ${DEFAULT_EVALUATOR})`,
     ),
-    store.database.delete(datasetSettings).where(sql`${isSet} and ${isOwn}`),
-    store.database
+    control.database.delete(datasetSettings).where(sql`${isSet} and ${isOwn}`),
+    control.database
       .insert(datasetSettings)
       .select(
         selectFor(

@@ -7,6 +7,7 @@ import { projects } from '../schema/accounts.ts'
 import { datasetEntries, datasets } from '../schema/datasets.ts'
 import { traces } from '../schema/traces.ts'
 import { isLive } from '../traces/live.ts'
+import { hasOnlyImports } from './homes.ts'
 
 /* Writes to the log of datasets. Whoever appends entries updates the counts in the same batch, so both agree. */
 
@@ -337,10 +338,16 @@ function countEntries(
 }
 
 /** A condition on `ENTRY_ROW`: its trace exists, or for an imported example its project. */
-export const isOfLiveOwner = (store: Store): SQL => sql`iif(${ENTRIES.row.traceKey} = 0, exists (
-    select 1 from ${projects} where ${projects.key} = ${ENTRIES.row.projectKey} and ${projects.deletedAt} is null
-      and ${projects.organizationKey} = ${store.organization.key}), exists (
-    select 1 from ${traces} where ${isLive(store, sql`${traces.key} = ${ENTRIES.row.traceKey}`)}))`
+export const isOfLiveOwner = (store: Store): SQL => {
+  const { row } = ENTRIES
+  const isOfProject = sql`exists (
+    select 1 from ${projects} where ${projects.key} = ${row.projectKey} and ${projects.deletedAt} is null
+      and ${projects.organizationKey} = ${store.organization.key})`
+  return hasOnlyImports(store)
+    ? isOfProject
+    : sql`iif(${row.traceKey} = 0, ${isOfProject}, exists (
+        select 1 from ${traces} where ${isLive(store, sql`${traces.key} = ${row.traceKey}`)}))`
+}
 
 /** Whether any of these changes would be appended now. For a statement before those that append them. */
 export const isUnchangedItem = (store: Store, rows: string, mayAppend: SQL): SQL => sql`exists (

@@ -88,13 +88,15 @@ const IDS = rowSet(['stepId', 'itemId'])
 
 /** The hashes of a dataset's imported examples with these ids, by id. */
 async function findImports(
-  { database }: Store,
-  { projectKey, parts }: Dataset,
+  { control }: Store,
+  { projectKey, stepId, parts }: Dataset,
   ids: readonly string[],
 ): Promise<Map<string, string>> {
   const { row } = IDS
-  const places = IDS.encodeAll(parts.flatMap(({ stepId }) => ids.map(itemId => ({ stepId, itemId }))))
-  const rows = await database
+  // The step's current name may have no items yet.
+  const steps = [...new Set([...parts.map(part => part.stepId), stepId])]
+  const places = IDS.encodeAll(steps.flatMap(stepId => ids.map(itemId => ({ stepId, itemId }))))
+  const rows = await control.database
     .select({ id: datasetEntries.itemId, hash: datasetEntries.outputRevision })
     .from(IDS.from(places))
     .crossJoin(datasetEntries)
@@ -168,12 +170,17 @@ async function entriesOf(
   )
 }
 
-async function addEntries(store: Store, act: Act, dataset: Dataset, entries: readonly EntryDraft[]): Promise<void> {
+async function addEntries(
+  { control }: Store,
+  act: Act,
+  dataset: Dataset,
+  entries: readonly EntryDraft[],
+): Promise<void> {
   let ordinal = 0
   for (const { json } of chunkRows(entries, entry => encodeEntry(entry, ++ordinal))) {
-    await store.database.batch([
-      recordAct(store, act, { action: 'dataset.import', targetId: dataset.id, projectKey: dataset.projectKey }),
-      ...entryStatements(store, json, act.at, isOfLiveOwner(store)),
+    await control.database.batch([
+      recordAct(control, act, { action: 'dataset.import', targetId: dataset.id, projectKey: dataset.projectKey }),
+      ...entryStatements(control, json, act.at, isOfLiveOwner(control)),
     ])
   }
 }

@@ -4,7 +4,7 @@ import type { Store } from '../core/store.ts'
 import { lengthOf } from '../traces/payloads.ts'
 import type { Dataset } from './datasets.ts'
 import { ALTERNATIVES, STATE } from './entries.ts'
-import { type ItemHead, valuesOf } from './items.ts'
+import { type ItemHead, selectValues } from './items.ts'
 
 /** The cost of reading an item. */
 export interface ItemSize {
@@ -20,7 +20,7 @@ const ITEM_BYTES = 600
 const LISTED_VALUE_BYTES = 300
 
 /**
- * Measures items without reading their values, in one query. Sizes are in the order of `heads`; a purged item's is 0.
+ * Measures items without reading their values, in one query for each database. Sizes are in the order of `heads`; a purged item's is 0.
  */
 export async function measureItems(
   store: Store,
@@ -29,12 +29,18 @@ export async function measureItems(
 ): Promise<ItemSize[]> {
   const sizes = heads.map((): ItemSize => ({ bytes: 0, objects: 0 }))
   if (heads.length === 0) return sizes
-  const { number, entries, ofLast } = valuesOf(dataset, heads)
   const length = (column: SQL) => sql`coalesce(octet_length(${column}), 0)`
   const refsIn = (rows: typeof STATE | typeof ALTERNATIVES, column: SQL) =>
     sql`(select group_concat(${rows.rowOf('listed').ref}, ' ') from ${rows.from(column, 'listed')})`
-  const rows = await store.database.all<MeasuredRow>(
-    sql`select ${number} as number, ${length(sql`entry.input`)} + ${length(sql`entry.state`)}
+  const rows = await selectValues<MeasuredRow>(
+    store,
+    dataset,
+    heads,
+    ({
+      number,
+      entries,
+      ofLast,
+    }) => sql`select ${number} as number, ${length(sql`entry.input`)} + ${length(sql`entry.state`)}
         + ${length(sql`entry.output`)} + ${length(sql`entry.expected`)} + ${length(sql`entry.metadata`)}
         + ${ofLast(length(sql`last.alternatives`))} as bytes,
         entry.input_ref as inputRef, entry.output_ref as outputRef, entry.expected_ref as expectedRef,

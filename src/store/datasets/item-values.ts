@@ -15,7 +15,7 @@ import {
 } from '../traces/payloads.ts'
 import type { Dataset } from './datasets.ts'
 import type { EntryValues } from './entries.ts'
-import { type HeadPage, type ItemHead, type ItemPlace, valuesOf } from './items.ts'
+import { type HeadPage, type ItemHead, type ItemPlace, selectValues } from './items.ts'
 
 /** An item with its values. */
 export interface DatasetItem extends ItemHead {
@@ -49,7 +49,7 @@ export async function readItems(
   mode: ShownMode,
 ): Promise<{ items: DatasetItem[]; count: number }> {
   if (heads.length === 0) return { items: [], count: 0 }
-  const rows = await selectValues(store, dataset, heads)
+  const rows = await findValues(store, dataset, heads)
   const found = heads.flatMap((head, number) => {
     const row = rows.get(number)
     return row ? [{ head, row, folder: folderOf(dataset.projectKey, head.place) }] : []
@@ -101,14 +101,20 @@ interface ValueRow extends Omit<EntryValues, 'objects'> {
 }
 
 /** The rows with the values of items, by their index in `heads`. */
-async function selectValues(
+async function findValues(
   store: Store,
   dataset: Pick<Dataset, 'projectKey'>,
   heads: readonly ItemHead[],
 ): Promise<Map<number, ValueRow>> {
-  const { number, entries, ofLast } = valuesOf(dataset, heads)
-  const rows = await store.database.all<ValueRow>(
-    sql`select ${number} as number, entry.input as input, entry.input_ref as inputRef, entry.state as state,
+  const rows = await selectValues<ValueRow>(
+    store,
+    dataset,
+    heads,
+    ({
+      number,
+      entries,
+      ofLast,
+    }) => sql`select ${number} as number, entry.input as input, entry.input_ref as inputRef, entry.state as state,
         entry.state_ref as stateRef, entry.output as output, entry.output_ref as outputRef, entry.expected as expected,
         entry.expected_ref as expectedRef, entry.metadata as metadata, entry.metadata_ref as metadataRef,
         ${ofLast(sql`last.alternatives`)} as alternatives

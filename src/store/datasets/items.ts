@@ -8,14 +8,20 @@ import { datasetEntries, datasetRemovals } from '../schema/datasets.ts'
 import { spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
 import type { Dataset } from './datasets.ts'
+import { hasOnlyImports } from './homes.ts'
 
-/** A position in a dataset, right after an item: its stored step, the key of its trace, and its id. */
+/**
+ * A position in a dataset, right after an item: its stored step, the key of its trace, and its id. It's a position in
+ * each database, so a cursor stays valid if databases are added.
+ */
 export type ItemPlace = readonly [stepId: string, traceKey: number, itemId: string]
 
 /** An item without its values, which are in `item-values.ts`. */
 export interface ItemHead {
   /** Its span's id, or the imported example's. */
   id: string
+  /** The number of its database. */
+  shard: number
   place: ItemPlace
   /** Null for an imported example. */
   traceId: string | null
@@ -45,7 +51,7 @@ export interface FoundHead extends ItemHead {
 /**
  * Lists up to `limit` items of a dataset as of a version, newest traces first, imported examples last, without their
  * values. Looks at no more than that many items of the log, so a page may be short. One query for each of the dataset's
- * stored steps.
+ * stored steps in each database.
  */
 export async function walkItems(
   store: Store,
@@ -55,10 +61,12 @@ export async function walkItems(
   const bounded = Math.min(limit, MAX_LISTED_ITEMS)
   const items: ItemHead[] = []
   let looked = 0
-  for (const { stepId, sequence } of parts) {
+  for (const [stepId, logs] of Map.groupBy(parts, ({ stepId }) => stepId)) {
     if (after && stepId < after[0]) continue
     const start: ItemPlace = after && stepId === after[0] ? after : [stepId, Number.MAX_SAFE_INTEGER, '']
-    const rows = await readHeads(store, { projectKey, stepId, sequence }, start, bounded - looked)
+    const left = bounded - looked
+    const found = await Promise.all(logs.map(part => readHeads(store, { projectKey, ...part }, start, left)))
+    const rows = found.flat().toSorted(newestFirst).slice(0, left)
     looked += rows.length
     items.push(...rows.flatMap(toHead))
     const last = rows.at(-1)
@@ -66,6 +74,9 @@ export async function walkItems(
   }
   return { items, nextPlace: null }
 }
+
+const newestFirst = (one: HeadRow, other: HeadRow): number =>
+  other.traceKey - one.traceKey || (one.id > other.id ? -1 : 1)
 
 /**
  * Lists up to `limit` items that `findIn` finds, looking at `step` items at a time. Stops after `MAX_LISTED_ITEMS`, so
@@ -101,30 +112,34 @@ export interface HeadPage {
   nextPlace: ItemPlace | null
 }
 
-/** Finds items by id, without their values. Those that aren't in the dataset at the version are missing. */
+/**
+ * Finds items by id, without their values. Those that aren't in the dataset at the version are missing. If several
+ * databases have an item with the same id, the newest trace's is found.
+ */
 export async function findHeads(
   store: Store,
   { projectKey }: Pick<Dataset, 'projectKey'>,
   parts: readonly DatasetPart[],
   ids: readonly string[],
 ): Promise<Map<string, FoundHead>> {
-  const found = new Map<string, FoundHead>()
-  const places = sql`(
-    select item.value as item_id, 0 as trace_key from json_each(${JSON.stringify(ids)}) as item
-    union all
-    select item.value, own.trace_key from json_each(${JSON.stringify(ids)}) as item cross join ${spans} as own
-    where own.id = item.value)`
-  for (const part of parts) {
-    const rows = await selectHeads<HeadRow & { alternatives: string | null }>(
-      store,
-      { projectKey, ...part },
-      places,
-      sql`, last.alternatives as alternatives`,
-    )
-    for (const row of rows)
-      for (const head of toHead(row)) found.set(head.id, { ...head, alternatives: row.alternatives })
-  }
-  return found
+  const imported = sql`select item.value as item_id, 0 as trace_key from json_each(${JSON.stringify(ids)}) as item`
+  const reviewed = sql`select item.value, own.trace_key
+    from json_each(${JSON.stringify(ids)}) as item cross join ${spans} as own where own.id = item.value`
+  const found = await Promise.all(
+    parts.map(part =>
+      selectHeads<HeadRow & { alternatives: string | null }>(
+        store,
+        { projectKey, ...part },
+        hasOnlyImports(store.in(part.shard)) ? sql`(${imported})` : sql`(${imported} union all ${reviewed})`,
+        sql`, last.alternatives as alternatives`,
+      ),
+    ),
+  )
+  const heads = found
+    .flat()
+    .toSorted((one, other) => one.traceKey - other.traceKey)
+    .flatMap(({ alternatives, ...row }) => toHead(row).map((head): FoundHead => ({ ...head, alternatives })))
+  return new Map(heads.map(head => [head.id, head]))
 }
 
 /** The part of a dataset that a query reads. */
@@ -166,29 +181,41 @@ function readHeads(store: Store, part: Part, [, traceKey, itemId]: ItemPlace, li
  * The last entries of the items at `places`, up to the part's number, with `more` columns. Deleted traces' items count
  * as not live.
  */
-async function selectHeads<Row = HeadRow>(
+async function selectHeads<Row extends HeadRow = HeadRow>(
   store: Store,
-  { projectKey, stepId, sequence }: Part,
+  { projectKey, shard, stepId, sequence }: Part,
   places: SQL,
   more: SQL = sql``,
 ): Promise<Row[]> {
-  return store.database.all<Row>(sql`
-    select last.item_id as id, last.trace_key as traceKey, last.step_id as stepId, ${traces.id} as traceId,
-      (last.trace_key = 0 or ${traces.deletedAt} is null and ${traces.key} is not null) as isLive,
-      last.decision as decision, last.split as split, last.is_excluded as isExcluded, last.is_stale as isStale,
-      coalesce((select ${spans.isStale} from ${spans}
-        where ${spans.id} = last.reviewed_id and ${spans.traceKey} = last.trace_key), 0) as isStaleNow,
+  const own = store.in(shard)
+  const ofTrace = hasOnlyImports(own) ? IMPORTED : OF_TRACE
+  return own.database.all<Row>(sql`
+    select ${shard} as shard, last.item_id as id, last.trace_key as traceKey, last.step_id as stepId,
+      ${ofTrace.fields}, last.decision as decision, last.split as split, last.is_excluded as isExcluded, last.is_stale as isStale,
       last.user_id as userId, last.decided_at as decidedAt, last.error_type as errorType,
       last.prompt_version_id as promptVersionId, last.input_hash as inputHash, last.note as note,
       last.sequence as sequence, last.values_sequence as valuesSequence${more}
     from ${places} as listed cross join ${datasetEntries} as last
-    left join ${traces} on ${traces.key} = last.trace_key and ${traces.organizationKey} = ${store.organization.key}
+    ${ofTrace.join(store)}
     where last.project_key = ${projectKey} and last.step_id = ${stepId} and last.trace_key = listed.trace_key
       and last.item_id = listed.item_id and last.sequence = (
         select max(entry.sequence) from ${datasetEntries} as entry
         where entry.project_key = ${projectKey} and entry.step_id = ${stepId} and entry.trace_key = listed.trace_key
           and entry.item_id = listed.item_id and entry.sequence <= ${sequence})`)
 }
+
+/** What an item's trace says about it. */
+const OF_TRACE = {
+  fields: sql`${traces.id} as traceId,
+    (last.trace_key = 0 or ${traces.deletedAt} is null and ${traces.key} is not null) as isLive,
+    coalesce((select ${spans.isStale} from ${spans}
+      where ${spans.id} = last.reviewed_id and ${spans.traceKey} = last.trace_key), 0) as isStaleNow`,
+  join: ({ organization }: Store) =>
+    sql`left join ${traces} on ${traces.key} = last.trace_key and ${traces.organizationKey} = ${organization.key}`,
+}
+
+/** The same for imported examples. */
+const IMPORTED: typeof OF_TRACE = { fields: sql`null as traceId, 1 as isLive, 0 as isStaleNow`, join: () => sql`` }
 
 const toHead = ({
   traceKey,
@@ -216,14 +243,36 @@ const toHead = ({
 const PLACES = rowSet(['number', 'stepId', 'traceKey', 'itemId', 'sequence', 'valuesSequence'])
 
 /**
- * For queries on the values of items: `entries` joins the entries with the values of `heads`, as `entry`. `number` is
- * the item's index in `heads`. `ofLast` reads from the item's last entry, as `last`.
+ * Reads values of items from the databases that they're in. In the query, `entries` joins the entries with the values of
+ * `heads`, as `entry`. `number` is the item's index in `heads`. `ofLast` reads from the item's last entry, as `last`.
  */
-export function valuesOf({ projectKey }: Pick<Dataset, 'projectKey'>, heads: readonly ItemHead[]) {
+export async function selectValues<Row extends { number: number }>(
+  store: Store,
+  dataset: Pick<Dataset, 'projectKey'>,
+  heads: readonly ItemHead[],
+  queryFor: (values: ReturnType<typeof valuesOf>) => SQL,
+): Promise<Row[]> {
+  const groups = [...Map.groupBy(heads.entries(), ([, { shard }]) => shard)]
+  const rows = await Promise.all(
+    groups.map(([shard, numbered]) => store.in(shard).database.all<Row>(queryFor(valuesOf(dataset, numbered)))),
+  )
+  return rows.flat()
+}
+
+function valuesOf({ projectKey }: Pick<Dataset, 'projectKey'>, heads: readonly [number: number, head: ItemHead][]) {
   const { row } = PLACES
-  const places = heads.map(({ place: [stepId, traceKey, itemId], sequence, valuesSequence }, number) => {
-    return { number, stepId, traceKey, itemId, sequence, valuesSequence }
-  })
+  const places = heads.map(
+    ([
+      number,
+      {
+        place: [stepId, traceKey, itemId],
+        sequence,
+        valuesSequence,
+      },
+    ]) => {
+      return { number, stepId, traceKey, itemId, sequence, valuesSequence }
+    },
+  )
   const isOf = (alias: string, sequence: SQL) => {
     const entry = sql.raw(alias)
     return sql`${entry}.project_key = ${projectKey} and ${entry}.step_id = ${row.stepId}
@@ -239,13 +288,13 @@ export function valuesOf({ projectKey }: Pick<Dataset, 'projectKey'>, heads: rea
 
 /** How many items a version has lost because their traces were deleted. */
 export async function countRemoved(
-  { database }: Store,
+  store: Store,
   { projectKey }: Pick<Dataset, 'projectKey'>,
   parts: readonly DatasetPart[],
 ): Promise<number> {
   const counts = await Promise.all(
-    parts.map(({ stepId, sequence }) =>
-      database.$count(
+    parts.map(({ shard, stepId, sequence }) =>
+      store.in(shard).database.$count(
         datasetRemovals,
         sql`${datasetRemovals.projectKey} = ${projectKey} and ${datasetRemovals.stepId} = ${stepId}
           and ${datasetRemovals.added} <= ${sequence}

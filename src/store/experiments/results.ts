@@ -548,11 +548,8 @@ export async function withdrawResults(
   heads: readonly ItemHead[],
 ): Promise<Set<string>> {
   const { database } = store
-  const live = await liveTraceKeys(
-    store,
-    heads.flatMap(({ traceId }) => traceId ?? []),
-  )
-  const gone = heads.flatMap(({ id, traceId }) => (traceId !== null && !live.has(traceId) ? [id] : []))
+  const groups = [...Map.groupBy(heads, ({ shard }) => shard)]
+  const gone = (await Promise.all(groups.map(([shard, some]) => findGone(store.in(shard), some)))).flat()
   if (gone.length > 0) {
     await database.batch([
       database.delete(resultJudgments).where(ofItems(experiment, gone, resultJudgments)),
@@ -564,6 +561,14 @@ export async function withdrawResults(
     ])
   }
   return new Set(gone)
+}
+
+/** The ids of the items whose traces are gone. */
+async function findGone(store: Store, heads: readonly ItemHead[]): Promise<string[]> {
+  const traceIds = heads.flatMap(({ traceId }) => traceId ?? [])
+  // The control database may have no traces.
+  const live = traceIds.length === 0 ? new Map() : await liveTraceKeys(store, traceIds)
+  return heads.flatMap(({ id, traceId }) => (traceId !== null && !live.has(traceId) ? [id] : []))
 }
 
 /** The experiment's own row. */

@@ -27,9 +27,29 @@ export interface TrainItems {
  * stale ones.
  */
 export async function findTrainItems(store: Store, problem: FoundProblem): Promise<TrainItems> {
-  const { projectKey, stepId, errorType, docSlug } = problem
-  const cases = await store.database
-    .select({ spanId: problemCases.spanId, stepId: spans.stepId })
+  const found = await Promise.all(store.shards.map(shard => findCases(shard, problem)))
+  const cases = found
+    .flat()
+    .toSorted((one, other) => other.at - one.at)
+    .slice(0, MAX_SUGGESTION_CASES)
+  const steps = [...new Set(cases.map(({ stepId }) => stepId))].slice(0, MAX_SUGGESTION_STEPS)
+  const parts = store.shards.flatMap(({ shard }) =>
+    steps.map(stepId => ({ shard, stepId, sequence: Number.MAX_SAFE_INTEGER })),
+  )
+  const ids = cases.map(({ spanId }) => spanId)
+  const items = await findHeads(store, problem, parts, ids)
+  const heads = ids.flatMap(id => items.get(id) ?? [])
+  const usable = heads.filter(
+    ({ split, decision, isExcluded, isStale, isStaleNow }) =>
+      split === TRAIN && decision === 'correct' && !isExcluded && !isStale && !isStaleNow,
+  )
+  return { heads: usable.slice(0, MAX_SUGGESTION_EXAMPLES), cases: cases.length }
+}
+
+/** A problem's newest corrected outputs in one database. */
+const findCases = ({ database }: Store, { projectKey, stepId, errorType, docSlug }: FoundProblem) =>
+  database
+    .select({ spanId: problemCases.spanId, stepId: spans.stepId, at: problemCases.at })
     .from(problemCases)
     .innerJoin(spans, and(eq(spans.id, problemCases.spanId), eq(spans.traceKey, problemCases.traceKey)))
     .where(
@@ -44,32 +64,22 @@ export async function findTrainItems(store: Store, problem: FoundProblem): Promi
     )
     .orderBy(desc(problemCases.at))
     .limit(MAX_SUGGESTION_CASES)
-  const steps = [...new Set(cases.map(({ stepId }) => stepId))].slice(0, MAX_SUGGESTION_STEPS)
-  const parts = steps.map(stepId => ({ stepId, sequence: Number.MAX_SAFE_INTEGER }))
-  const ids = cases.map(({ spanId }) => spanId)
-  const found = await findHeads(store, { projectKey }, parts, ids)
-  const heads = ids.flatMap(id => found.get(id) ?? [])
-  const usable = heads.filter(
-    ({ split, decision, isExcluded, isStale, isStaleNow }) =>
-      split === TRAIN && decision === 'correct' && !isExcluded && !isStale && !isStaleNow,
-  )
-  return { heads: usable.slice(0, MAX_SUGGESTION_EXAMPLES), cases: cases.length }
-}
-
 const PLACES = rowSet(['spanId', 'traceKey'])
 
 /** The comments that came with the current decisions on these spans, by span id. */
-export async function findDecisionComments(
-  { database }: Store,
-  heads: readonly ItemHead[],
-): Promise<Map<string, string>> {
+export async function findDecisionComments(store: Store, heads: readonly ItemHead[]): Promise<Map<string, string>> {
+  const groups = [...Map.groupBy(heads, ({ shard }) => shard)]
+  const rows = await Promise.all(groups.map(([shard, some]) => findComments(store.in(shard), some)))
+  return new Map(rows.flat().map(({ spanId, comment }) => [spanId, comment]))
+}
+
+function findComments({ database }: Store, heads: readonly ItemHead[]): Promise<{ spanId: string; comment: string }[]> {
   const { row } = PLACES
   const places = heads.map(({ id, place: [, traceKey] }) => ({ spanId: id, traceKey }))
-  const rows = await database.all<{ spanId: string; comment: string }>(sql`
+  return database.all<{ spanId: string; comment: string }>(sql`
     select ${reviews.spanId} as spanId, ${reviews.comment} as comment
     from ${PLACES.from(PLACES.encodeAll(places))} cross join ${spans} cross join ${reviews}
     where ${spans.id} = ${row.spanId} and ${spans.traceKey} = ${row.traceKey} and ${reviews.traceKey} = ${spans.traceKey}
       and ${reviews.spanId} = ${spans.id} and ${reviews.number} = ${spans.reviewNumber}
       and ${reviews.comment} is not null`)
-  return new Map(rows.map(({ spanId, comment }) => [spanId, comment]))
 }
