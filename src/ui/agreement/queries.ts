@@ -5,7 +5,7 @@ import type { Agreement, Guideline, VotedOutputs } from '../api/wire.ts'
 
 const PAGE_SIZE = 50
 
-/** Which votes to compare: those of a period, on all steps or on one. */
+/** Which votes to compare: the votes in a period, on all steps or on one. */
 export interface Compared {
   from: string | null
   to: string | null
@@ -20,7 +20,10 @@ export const agreementQuery = (projectSlug: string, compared: Compared) =>
     placeholderData: (last, query) => (query?.queryKey[1] === projectSlug ? last : undefined),
   })
 
-/** The outputs behind a number, the one with the newest first vote first. `filters` as the URL has them. */
+/**
+ * The outputs behind a number, sorted by their first vote, newest first. `filters` have the form that they have in the
+ * URL.
+ */
 export const outputsQuery = (projectSlug: string | undefined, filters: string) =>
   infiniteQueryOptions({
     queryKey: ['agreement-outputs', projectSlug, filters],

@@ -1,8 +1,7 @@
 import { BOOKMARK_HEADER, formatBookmark, parseBookmark } from '../../domain/bookmark.ts'
 
 /*
- * How new the data is that this browser has seen, on a deployment that reads from replicas. In browser storage, so that
- * a reload and other tabs see no older data either.
+ * How recent the data is that this browser has seen, for deployments that read from replicas. It's in browser storage, so reloads and other tabs don't see older data either.
  */
 
 const KEPT = 'countersign.bookmark'
@@ -13,7 +12,7 @@ export function bookmarkHeaders(): Record<string, string> {
   return kept !== null && parseBookmark(kept) ? { [BOOKMARK_HEADER]: kept } : {}
 }
 
-/** Keeps a response's bookmark, unless that of a concurrent response is newer. */
+/** Keeps a response's bookmark, unless a concurrent response has a newer one. */
 export function keepBookmark({ headers }: Response): void {
   const received = headers.get(BOOKMARK_HEADER)
   if (received === null) return

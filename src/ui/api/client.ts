@@ -71,8 +71,8 @@ export async function fetchFile(path: string, request: Call = {}): Promise<{ fil
 const answerOf = (response: Response): Promise<unknown> => response.json().catch(() => undefined)
 
 /**
- * The response to a successful call. A rate-limited call had no effect, so it's sent again when the response says. Throws
- * a `Fault` for any other failure; an abort stays an abort.
+ * The response to a successful call. A rate-limited call had no effect, so it's sent again when the response says.
+ * Throws a `Fault` for any other failure, and rethrows aborts.
  */
 async function respond(path: string, request: Call): Promise<Response> {
   for (let attempt = 1; ; attempt++) {

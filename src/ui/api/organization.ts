@@ -1,6 +1,5 @@
 /*
- * The organization of a Cloudflare Access user who belongs to several. Keys and sessions belong to one, so they need no
- * choice.
+ * The organization of a Cloudflare Access user who belongs to several. Keys and sessions belong to only one, so there's nothing to choose.
  */
 
 const CHOSEN = 'countersign.organization'

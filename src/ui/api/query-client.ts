@@ -8,12 +8,12 @@ const ATTEMPTS = 3
 /** Shows the sign-in page if the session ended. Calls outside of queries must report their errors here. */
 export function onFault(error: Error): void {
   if (!(error instanceof Fault) || error.status !== 401) return
-  // The session's own request is still open. It may find that only the chosen organization is refused.
+  // The session's own request is still in progress. It may find that only the chosen organization was rejected.
   if (queryClient.isFetching({ queryKey: SESSION_KEY }) > 0) return
-  // It has found that. The page's other requests were sent for that organization as well.
+  // That's what it found. The page's other requests were sent for the same organization.
   const { error: sessionError } = queryClient.getQueryState(SESSION_KEY) ?? {}
   if (sessionError instanceof Fault && needsOrganization(sessionError)) return
-  // The user may have joined a second organization, and must choose one.
+  // The user may have joined a second organization and now has to choose one.
   if (needsOrganization(error)) queryClient.invalidateQueries({ queryKey: SESSION_KEY, refetchType: 'none' })
   else queryClient.setQueryData(SESSION_KEY, null)
 }

@@ -27,7 +27,7 @@ export const sessionQuery = queryOptions({
   refetchOnWindowFocus: 'always',
 })
 
-/** Loads the session. Forgets the chosen organization if it's now refused, so that it can't lock the user out. */
+/** Loads the session. If the chosen organization is now rejected, forgets it, so it can't lock the user out. */
 async function readSession(signal: AbortSignal): Promise<Session> {
   try {
     return await call<Session>('/api/session', { signal })

@@ -186,7 +186,7 @@ function perBucket({ days }: Person, buckets: readonly Bucket[]): number[] {
 interface BarsProps {
   counts: readonly number[]
   buckets: readonly Bucket[]
-  /** The highest count of anybody, which all bars are compared with. */
+  /** The highest count, which all bars are scaled to. */
   highest: number
   name: string
 }

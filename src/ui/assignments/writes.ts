@@ -3,10 +3,10 @@ import { call } from '../api/client.ts'
 import { queryClient } from '../api/query-client.ts'
 import type { AssignmentResult } from '../api/wire.ts'
 
-/** The spans to assign: some of a project's, or those in a part of its queue. */
+/** The spans to assign: specific spans in a project, or part of its queue. */
 export type Assigned = { spanIds: readonly string[] } | { filter: Readonly<Record<string, string>> }
 
-/** What to assign to whom, as the API takes it. */
+/** What to assign to whom, in the API's form. */
 export interface AssignmentDraft {
   spans: Assigned
   userIds: readonly string[]

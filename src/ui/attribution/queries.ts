@@ -21,7 +21,7 @@ export const qualityQuery = (projectSlug: string, comparison: Comparison) =>
     placeholderData: (last, query) => (query?.queryKey[1] === projectSlug ? last : undefined),
   })
 
-/** The compared answers, newest review first. `filters` as the URL has them. */
+/** The compared answers, newest review first. `filters` have the form that they have in the URL. */
 export const answersQuery = (projectSlug: string | undefined, filters: string) =>
   infiniteQueryOptions({
     queryKey: ['compared-answers', projectSlug, filters],

@@ -44,7 +44,7 @@ export const datasetQuery = (id: string) =>
     queryFn: ({ signal }) => call<Dataset>(`/api/datasets/${encodeURIComponent(id)}`, { signal }),
   })
 
-/** A dataset's items with previews of their values. `filters` as `queryOf` writes them. */
+/** A dataset's items with previews of their values. `filters` come from `queryOf`. */
 export const itemsQuery = (id: string, filters: string) =>
   infiniteQueryOptions({
     queryKey: ['dataset', id, 'items', filters],

@@ -32,7 +32,7 @@ export interface Parameter {
   schema: Schema
 }
 
-/** By media type. Only files, whose examples are texts, have others than JSON. */
+/** By media type. Only files have types other than JSON, and their examples are text. */
 type Content = Record<string, { schema: Schema; example?: Json }>
 
 export interface Answer {

@@ -2,7 +2,7 @@ import { Text } from '@mantine/core'
 
 const SHOWN = 3
 
-/** What a search didn't look at. */
+/** What a search didn't cover. */
 export function SearchNotes({ pages }: { pages: readonly { warnings?: string[] | undefined }[] | undefined }) {
   const warnings = [...new Set(pages?.flatMap(page => page.warnings ?? []))]
   if (warnings.length === 0) return null

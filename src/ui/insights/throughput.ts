@@ -63,8 +63,8 @@ export function shownSeparately(reviewers: readonly Reviewer[]): Reviewer[] {
 }
 
 /**
- * Gives each person a style of their own: the one that their ID selects, or else the next free one. So it rarely depends
- * on who else reviewed in the period.
+ * Gives each person a distinct style: the one that their ID selects or, if that's taken, the next free one. So a
+ * person's style rarely depends on who else reviewed in the period.
  */
 function withStyles(reviewers: readonly Reviewer[], unused: readonly number[]): Reviewer[] {
   const styleOf = new Map<string | null, number>()

@@ -14,7 +14,10 @@ const Root = ({ verticalSpacing, className = '', ...props }: TableProps) => (
   />
 )
 
-/** A plain table. Mantine's comes with its scroll area and what positions pop-ups, even if nothing uses them. */
+/**
+ * A plain table. Mantine's table also loads a scroll area and the code that positions pop-ups, even if nothing uses
+ * them.
+ */
 export const Table = Object.assign(Root, {
   Thead: 'thead',
   Tbody: 'tbody',

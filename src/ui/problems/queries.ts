@@ -9,7 +9,7 @@ const FOLLOW_MS = 5_000
 /** Examples per request. They have previews of their values. */
 const EXAMPLES = 25
 
-/** A project's problems in a period, those with the most cases first. */
+/** A project's problems in a period, most cases first. */
 export const problemsQuery = (project: string | undefined, { from, to }: TimeRange, state: ProblemState | null) =>
   infiniteQueryOptions({
     queryKey: ['problems', project, from, to, state],

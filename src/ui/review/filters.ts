@@ -1,6 +1,6 @@
 import { parametersIn, withoutFilters } from '../parts/parameters.ts'
 
-/** Which spans a queue has: those that need review, or those on which reviewers disagree. */
+/** Which spans a queue contains: the ones that need review, or the ones on which reviewers disagree. */
 export type QueueKind = 'review' | 'disputes'
 
 export const TITLES: Readonly<Record<QueueKind, string>> = { review: 'Review', disputes: 'Adjudication' }
@@ -40,7 +40,10 @@ export const filterFrom = (parameters: URLSearchParams): QueueFilter => ({
 
 const FILTERS = ['order', 'assignee', 'all', 'stepId', 'name'] as const
 
-/** The order to ask for: disputes have two, and one person's assignments, or nobody's, can't be mine first. */
+/**
+ * The order to request. Disputes have only two orders, and "mine first" doesn't apply to one person's assignments or to
+ * unassigned spans.
+ */
 export function orderOf(kind: QueueKind, { order, assignee }: QueueFilter): string {
   if (kind === 'disputes') return order === 'newest' ? order : 'oldest'
   if (order !== 'mine' || assignee === '') return order

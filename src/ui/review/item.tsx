@@ -133,7 +133,7 @@ function useItemKeys(
   useInboxKeys({
     accept: () => !isEditing && handle(actions.accept),
     wrong: () => !isEditing && !isAdjudicating && handle(actions.wrong),
-    // An adjudicator's digits take votes.
+    // For an adjudicator, digits choose votes.
     errorType: ({ key }) => !isAdjudicating && handle(() => actions.chooseType(Number(key) - 1)),
     edit: () => !isEditing && handle(actions.edit),
     save: ({ target }) => {

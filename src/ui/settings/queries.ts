@@ -18,7 +18,7 @@ const PAGE = 100
 const DELIVERIES_PAGE = 50
 const FOLLOW_WEBHOOK_MS = 15_000
 const FOLLOW_DELIVERY_MS = 2_000
-/** Longer than a delivery's lease, which is when the next attempt is due while one is under way. */
+/** Longer than a delivery's lease. While an attempt is under way, the next one is due when the lease ends. */
 const DUE_SOON_MS = 150_000
 
 /** A list from the management API, page by page. */

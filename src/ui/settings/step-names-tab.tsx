@@ -81,7 +81,7 @@ export function StepNamesTab() {
   )
 }
 
-/** The renamed steps, with those that became one step next to each other. */
+/** The renamed steps. Steps that were merged are next to each other. */
 const stepsIn = (names: Readonly<Record<string, string>>): RenamedStep[] =>
   Object.entries(names)
     .map(([oldName, newName]) => ({ oldName, newName }))

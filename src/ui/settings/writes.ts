@@ -83,7 +83,7 @@ export const refreshReviewPolicy = () => queryClient.invalidateQueries({ queryKe
 
 /** The fields of a new webhook. */
 export interface WebhookDraft extends Pick<Webhook, 'url' | 'events' | 'format' | 'includeValues' | 'description'> {
-  /** Lets a lost response be asked for again without another webhook. */
+  /** Makes it safe to retry after a lost response, because no second webhook is created. */
   id: string
   /** Null: every project. */
   projectSlug: string | null
@@ -110,7 +110,7 @@ export const replayDelivery = (webhookId: string, id: string) =>
 /** Refetches a webhook and its deliveries. */
 export const refreshWebhook = (id: string) => queryClient.invalidateQueries({ queryKey: ['webhook', id] })
 
-/** Refetches the list of webhooks, and what's open of them. */
+/** Refetches the list of webhooks, and any webhook that's open. */
 export const refreshWebhooks = () =>
   Promise.all([
     queryClient.invalidateQueries({ queryKey: webhooksQuery.queryKey }),

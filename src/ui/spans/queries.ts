@@ -4,7 +4,7 @@ import type { SpanList } from '../api/wire.ts'
 
 const PAGE_SIZE = 50
 
-/** A project's spans. `filters` as `queryOf` writes them. */
+/** A project's spans. `filters` come from `queryOf`. */
 export const spansQuery = (project: string | undefined, filters: string) =>
   infiniteQueryOptions({
     queryKey: ['spans', project, filters],

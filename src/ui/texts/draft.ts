@@ -12,7 +12,7 @@ export interface TextDraft {
 
 const placeOf = (key: string): string => `countersign.draft.${key}`
 
-/** The draft stored under a key; undefined if there is none or it is invalid. */
+/** The draft stored under a key. Undefined if there's none, or if it's invalid. */
 export function storedDraft(key: string): TextDraft | undefined {
   try {
     const draft: unknown = JSON.parse(localStorage.getItem(placeOf(key)) ?? 'null')

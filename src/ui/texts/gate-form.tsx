@@ -7,7 +7,7 @@ import { useProjectId } from '../session/project.ts'
 import { PROMPTS, type VersionedText } from './kinds.ts'
 import { deleteGate, type GateConditions, refreshTexts, saveGate } from './writes.ts'
 
-/** A form's numbers. '' is none. */
+/** The form's numbers. '' means none. */
 type Draft = Record<Exclude<keyof GateConditions, keyof Settings>, number | string> & Settings
 type Settings = Pick<GateConditions, 'split' | 'allowJudge' | 'autoRollback'>
 

@@ -21,7 +21,7 @@ export function withPage(trace: Trace, page: Trace): Trace {
   }
 }
 
-/** An item written after the first page was loaded may repeat on a later one. */
+/** An item that's written after the first page was loaded may appear again on a later page. */
 const withoutDuplicates = <Item extends { id: string }>(items: readonly Item[]): Item[] => [
   ...new Map(items.map(item => [item.id, item])).values(),
 ]

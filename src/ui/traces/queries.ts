@@ -21,7 +21,7 @@ export function isLive(filters: string): boolean {
   return !query.has('contains') && !query.has('sort')
 }
 
-/** `filters` as `listQueryOf` writes them. */
+/** `filters` come from `listQueryOf`. */
 function readTraces(project: string, filters: string, { cursor, limit = PAGE_SIZE, signal }: PageOptions) {
   const path = pathWith('/api/traces', { projectSlug: project, limit, cursor })
   return call<TraceList>(filters === '' ? path : `${path}&${filters}`, { signal })
