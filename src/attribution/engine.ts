@@ -18,7 +18,9 @@ export interface EngineContext {
 /** An engine's answer and what it cost. */
 export interface EngineAnswer {
   attribution: Attribution
-  /** The version of the rules, or of the question for a model, so that a change doesn't inherit the old one's record. */
+  /**
+   * The version of the rules, or of the question for a model. A new version doesn't inherit the old one's track record.
+   */
   version: string
   cost: AttributionCost
 }

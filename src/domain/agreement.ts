@@ -1,6 +1,5 @@
 /*
- * How often raters agree on labels that have no order. What raters label is called a unit. Measures take the distinct
- * patterns of labels that units got and how often each occurs, so that a bootstrap can compute them from other counts.
+ * How often raters agree on labels that have no order. The thing that raters label is called a unit. Measures are computed from the distinct patterns of labels and how often each occurs, so a bootstrap can recompute them from other counts.
  */
 
 /** The labels that a unit got, one from each of its raters. */
@@ -74,7 +73,7 @@ export function cohensKappa(patterns: readonly Labels[]): Measure {
       seconds[second] = (seconds[second] ?? 0) + count
     }
     for (let label = 0; label < size; label++) byChance += (firsts[label] ?? 0) * (seconds[label] ?? 0)
-    // Whole numbers up to here, so that rounding can't hide that chance agrees on everything.
+    // Only whole numbers up to here. Otherwise, rounding could hide that chance alone agrees on everything.
     if (byChance === all * all) return null
     const expected = byChance / (all * all)
     return (agreed / all - expected) / (1 - expected)

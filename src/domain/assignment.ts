@@ -57,8 +57,8 @@ interface Shares<Span> {
 }
 
 /**
- * Assigns spans evenly: each goes to as many people as it still needs, first to those with the fewest spans that
- * wait for them and, if they have equally many, in the given order. Without people, assignments end.
+ * Assigns spans evenly: each goes to as many people as it still needs, starting with those who have the fewest spans
+ * waiting for them. Ties are broken by the given order. Without people, assignments end.
  */
 export function shareOut<Span extends Assignable>(spans: readonly Span[], sharing: Sharing): Shares<Span> {
   const { fromUserId, replace, dueAt } = sharing

@@ -1,4 +1,6 @@
-/** In a response, this header says how new it is; in a request, how new its response must be at least. */
+/**
+ * In a response, this header says how recent the response is. In a request, it says how recent the response has to be.
+ */
 export const BOOKMARK_HEADER = 'x-d1-bookmark'
 
 /** A point in each database's history, by the database's name. Later points sort after earlier ones. */
@@ -7,8 +9,8 @@ export type Bookmark = ReadonlyMap<string, string>
 const POINT = /^([A-Za-z]\w{0,31})=([\w-]{1,128})$/
 
 /**
- * The bookmark in a header's value. Several values joined with commas, as HTTP joins repeated headers, are the newest of
- * them. Undefined if it's malformed.
+ * The bookmark in a header's value. If several values are joined with commas, as HTTP joins repeated headers, the
+ * newest one counts. Undefined if it's malformed.
  */
 export function parseBookmark(value: string): Bookmark | undefined {
   const points = new Map<string, string>()

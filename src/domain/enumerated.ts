@@ -83,7 +83,7 @@ export class Enumerated {
     return [...references, ...allOf, ...choices.map(schemas => ({ alternatives: schemas.map(one => [one]) }))]
   }
 
-  /** Whether another schema may be looked at. After the last one, the schema says nothing more. */
+  /** Whether another schema may be examined. After that, the remaining ones are ignored. */
   #spend(): boolean {
     return this.#budget.left-- > 0
   }

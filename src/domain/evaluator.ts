@@ -99,7 +99,7 @@ interface RuleNode {
 
 const newNode = (): RuleNode => ({ named: new Map() })
 
-/** The rule for a part of an output, from which those for its own parts follow. */
+/** The rule for a part of an output. The rules for its own parts follow from it. */
 export class Rules {
   readonly rule: Rule
   /** The nodes that this part matches, the most specific first. At most one per path of the evaluator. */

@@ -1,6 +1,6 @@
 import { EXPERIMENT_SILENCE_MS, MODEL_RUN_SILENCE_MS } from '../limits.ts'
 
-/** `failed` is stored if a model's run failed. Otherwise it follows from time: no result has arrived for long. */
+/** `failed` is stored only if a model's run failed. Otherwise, it's derived: no result has arrived for a long time. */
 export const EXPERIMENT_STATES = ['running', 'finished', 'cancelled', 'failed'] as const
 export type ExperimentState = (typeof EXPERIMENT_STATES)[number]
 
@@ -8,7 +8,7 @@ export type ExperimentState = (typeof EXPERIMENT_STATES)[number]
 export const RUNNERS = ['client', 'model'] as const
 type Runner = (typeof RUNNERS)[number]
 
-/** How long an experiment may be without a new result before it has failed. */
+/** How long an experiment can go without a new result before it fails. */
 export const SILENCE_MS: Readonly<Record<Runner, number>> = {
   client: EXPERIMENT_SILENCE_MS,
   model: MODEL_RUN_SILENCE_MS,

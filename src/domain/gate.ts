@@ -13,12 +13,12 @@ export interface Gate {
   minPassRate: number | null
   /** Items that are wrong, but were right in production. */
   maxRegressed: number | null
-  /** Items that nobody has judged, nor a model if it may. */
+  /** Items that nobody has judged: no person, and no model if `allowJudge` is set. */
   maxUnjudged: number | null
   /** Days since the experiment finished. */
   maxAgeDays: number | null
   split: string
-  /** Whether an unjudged item counts as a model says: as passed, or as failed. */
+  /** Whether an unjudged item counts as passed or failed according to a model. */
   allowJudge: boolean
 }
 
@@ -31,7 +31,7 @@ export interface UnmetCondition {
 
 /** The gate's experiment: the latest that finished for the version. */
 export interface GateExperiment {
-  /** Over items of the gate's split. With `allowJudge`, as a model says about unjudged ones. */
+  /** Over the items in the gate's split. With `allowJudge`, unjudged items count as the model judged them. */
   counts: OutcomeCounts
   finishedAt: number
 }

@@ -69,7 +69,7 @@ export const gateUuid = (projectId: string, stepId: string) => uuidV5(projectId,
 /** The id of a step's guideline in the audit log. */
 export const guidelineUuid = (projectId: string, stepId: string) => uuidV5(projectId, `guideline:${stepId}`)
 
-/** The id of a problem, from its step at fault, error type, and knowledge doc. '' is none. */
+/** The id of a problem, from its step at fault, error type, and knowledge doc. '' means none. */
 export const problemUuid = (
   projectId: string,
   { stepId, errorType, docSlug }: { stepId: string; errorType: string; docSlug: string },

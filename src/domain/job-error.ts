@@ -1,7 +1,7 @@
 interface JobErrorOptions {
   /** Whether another attempt would fail the same way. */
   isFinal: boolean
-  /** How long to wait before another attempt, if a provider says. */
+  /** How long to wait before another attempt, if the provider says so. */
   retryAfterSeconds?: number | undefined
 }
 

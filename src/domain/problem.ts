@@ -73,7 +73,7 @@ const FIXED_SHARE = 0.8
 /** How many of a problem's test items a candidate must fix. */
 export const neededFixes = (items: number): number => Math.max(MIN_PROOF_ITEMS, Math.ceil(FIXED_SHARE * items - 1e-9))
 
-/** The figures of a candidate's experiment for a problem. */
+/** A candidate's figures for a problem, from its experiment. */
 export interface Shown {
   /** Whether the experiment meets the gate or, without one, the default. */
   met: boolean

@@ -171,8 +171,8 @@ function replaceAt(value: Json, [key, ...rest]: Held['keys'], replacement: Json)
 }
 
 /**
- * A hash of 53 bits, enough to tell a trace's texts apart and far cheaper than SHA-256: two sums over the text, each
- * mixed as MurmurHash3 finishes a hash. Never 0, so it can be negated.
+ * A 53-bit hash, which is enough to tell a trace's texts apart and far cheaper than SHA-256: two sums over the text,
+ * each mixed as MurmurHash3 finishes a hash. Never 0, so it can be negated.
  */
 function hash53(text: string): number {
   let [first, second] = [1, 2]

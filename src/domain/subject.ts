@@ -71,7 +71,7 @@ export interface KnowledgeDoc {
 export interface SubjectFeedback {
   /** The root's id if the feedback names no span. */
   spanId: string
-  /** Who gave it: a user's id, or an id that tells apart labelers known only by name. */
+  /** Who gave it: a user's id, or an id that distinguishes labelers known only by name. */
   userId: string
   rating: Rating | null
   comment: string | null

@@ -7,7 +7,10 @@ import { CONTEXT_LENGTH, SNIPPET_LENGTH } from '../limits.ts'
 /** A text to find. */
 export interface SoughtText {
   pattern: RegExp
-  /** Whether JSON writes one of its characters as an escape. If not, JSON without the text has no string with it. */
+  /**
+   * Whether JSON would escape one of its characters. If not, JSON that doesn't contain the text has no string that
+   * does.
+   */
   hasEscapes: boolean
 }
 

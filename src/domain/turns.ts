@@ -1,8 +1,8 @@
 import { LENGTH_PER_TURN } from '../limits.ts'
 
 /**
- * Work in pieces. At each yield, other requests may run: an isolate serves many requests on one thread, so long work
- * must yield, or they all wait.
+ * Work in pieces. At each yield, other requests can run. An isolate serves many requests on one thread, so if long work
+ * doesn't yield, they all wait.
  */
 export type Work<Result> = Generator<void, Result>
 

@@ -32,6 +32,6 @@ export async function votingState<Vote extends Ballot>(
   return 'decided'
 }
 
-/** Whether it depends on the values of corrections whether these votes agree: all of them are corrections. */
+/** Whether agreement between these votes depends on their values, because all of them are corrections. */
 export const dependsOnValues = (votes: readonly Pick<Ballot, 'decision'>[]): boolean =>
   votes.every(({ decision }) => decision === 'correct')

@@ -1,4 +1,4 @@
-/** The events that a webhook can ask for. */
+/** The events that a webhook can subscribe to. */
 export const EVENT_TYPES = [
   'span.reviewed',
   'span.disputed',

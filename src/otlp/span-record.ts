@@ -47,7 +47,7 @@ function resourceOf({ parentSpanId, hasRemoteParent, source }: TelemetrySpan): J
 const TRACE_ATTRIBUTES = ['service.name', 'service.version', 'deployment.environment.name', 'deployment.environment']
 
 /**
- * Attributes that say nothing about a step or must not be kept: headers (keys, cookies), vectors, source code
+ * Attributes that say nothing about a step or must not be stored: headers (keys, cookies), vectors, and source code
  * locations.
  */
 const isDropped = (key: string): boolean =>

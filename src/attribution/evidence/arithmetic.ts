@@ -3,14 +3,14 @@ import { spend } from '../effort.ts'
 import { termsOf } from '../text/terms.ts'
 import names from './field-names.json' with { type: 'json' }
 
-/** How many numbers that belong together to combine in pairs, and how many to add up. More are data. */
+/** How many related numbers to combine in pairs, and how many to add up. Longer lists are treated as data. */
 const MAX_OPERANDS = 60
 const MAX_SUMMANDS = 500
 
 /** How many combinations may give a number by chance for a match to mean that somebody computed it. */
 const MAX_BY_CHANCE = 0.2
 
-/** Fields with numbers that no run computes from others, such as an id, a score, or a version. */
+/** Fields whose numbers a run never computes from others, such as an id, a score, or a version. */
 const UNCOUNTED: ReadonlySet<string> = new Set(names.uncounted)
 
 /** Whether the last word of a field's name says that runs don't calculate with it: `chunk_score`, `topK`. */
@@ -73,7 +73,7 @@ export function derive(number: number, groups: readonly (readonly number[])[]): 
     if (operands.length > 1 && operands.length <= MAX_SUMMANDS) distinct.set(operands.join(), operands)
   }
   const places = Math.max(...[number, ...[...distinct.values()].flat()].map(placesOf))
-  // As many different numbers of that size and precision exist.
+  // This is how many different numbers of that size and precision there are.
   let possible = MAX_BY_CHANCE * Math.abs(number) * 10 ** places
   for (const { length } of distinct.values()) possible -= length <= MAX_OPERANDS ? 4 * length ** 2 : length ** 2 / 2
   if (possible < 0) return undefined

@@ -15,7 +15,7 @@ import { originOf } from './origin.ts'
 import { type Retrieval, retrievalsOf } from './retrieval.ts'
 import { type Source, slugOf, sourceOf } from './sources.ts'
 
-/** A trace and its main dispute, prepared for the checks. */
+/** A trace with its main dispute, prepared for the checks. */
 export interface Scene {
   subject: Subject
   /** The parts that weren't checked, one phrase each. */

@@ -71,7 +71,7 @@ const wrapperName = (span: SpanReader, call: Call | undefined): string | undefin
 interface Content {
   input: Json | undefined
   output: Json | undefined
-  /** The steps in between: tool calls and their results. */
+  /** The steps in between, which are tool calls and their results. */
   steps?: Json | undefined
 }
 

@@ -73,7 +73,7 @@ const hasCalls = (message: Json): boolean =>
 const isBlank = (value: Json): boolean =>
   isJsonObject(value) && value.role === 'assistant' && value.content === '' && Object.keys(value).length === 2
 
-/** A value without what only Python can read, and without vectors. Undefined if nothing else is in it. */
+/** A value without vectors and without anything that only Python can read. Undefined if nothing else is left. */
 function plainValue(given: Json): Json | undefined {
   if (isCrewOutput(given)) return given.json_dict ?? given.pydantic ?? given.raw
   const value = withoutPrints(given)

@@ -154,7 +154,7 @@ const isPair = (item: Json): item is [string, Json] =>
 
 const pairMessage = (item: Json): Json => (isPair(item) ? { role: item[0], content: item[1] } : item)
 
-/** An input message. Why an earlier answer ended is no part of it. */
+/** An input message. The reason why an earlier answer ended isn't part of it. */
 const askedMessages = (item: Json): Message[] =>
   messagesFrom(item, 'user').map(message => {
     for (const field of FINISH_REASONS) if (message[field] !== undefined) delete message[field]

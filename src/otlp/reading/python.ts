@@ -73,7 +73,10 @@ function isoTime([year = 0, month = 1, day = 1, ...time]: Json[]): string {
   return time.length === 0 ? date : `${date}T${[...time, 0].slice(0, 3).map(two).join(':')}`
 }
 
-/** A printed object's fields. Undefined if it has none, can't be parsed, or is a template and not what was made from it. */
+/**
+ * A printed object's fields. Undefined if it has none, can't be parsed, or is a template rather than what was made from
+ * it.
+ */
 function printedObject(text: string, isArgument: boolean): Json | undefined {
   if (/^\s*\w+Template\(/.test(text) || (isArgument && !READABLE.test(text))) return undefined
   const value = parsedWith(text, parser => (/^\w+=/.test(text) ? parser.fields('') : parser.value(0)))

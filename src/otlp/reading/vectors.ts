@@ -6,7 +6,7 @@ import type { Json, JsonObject } from '../../domain/json.ts'
 
 /** Shorter lists of numbers may be meant for a reader. */
 const MIN_DIMENSIONS = 4
-/** How deep vectors are looked for. Providers put them at the third level. */
+/** How many levels deep to look for vectors. Providers put them at the third level. */
 const MAX_DEPTH = 8
 
 const FIELDS = /^(?:embeddings?|vectors?|dense_vector|sparse_vector)$/i

@@ -4,7 +4,9 @@ import { termsOf, termsOfValue } from '../../text/terms.ts'
 import type { Scene } from '../scene.ts'
 import { type Source, slugOf } from '../sources.ts'
 
-/** How much better another doc must match than the fetched ones. Less is the share of a few common words. */
+/**
+ * How much better another doc must match than the fetched ones. A smaller difference may come from a few common words.
+ */
 const MIN_LEAD = 0.25
 
 /** Checks whether the right docs were fetched, by the words of the request and the correction. */
