@@ -1,4 +1,4 @@
-/** The header that says how new a response is, and how old one may be at most. */
+/** The header that says how recent a response is or, in a request, has to be. */
 const HEADER = 'x-d1-bookmark'
 
 /**
@@ -8,7 +8,7 @@ const HEADER = 'x-d1-bookmark'
 export class Bookmark {
   readonly #points = new Map<string, string>()
 
-  /** Keeps a response's points, unless those of a concurrent one are newer. */
+  /** Keeps a response's points, unless a concurrent response has newer ones. */
   keep(headers: Pick<Headers, 'get'>): void {
     for (const part of headers.get(HEADER)?.split(',') ?? []) {
       const [database = '', point = ''] = part.trim().split('=')

@@ -39,7 +39,7 @@ export interface NewExperiment {
 /** A new experiment, or the id of one that was interrupted or that began elsewhere. */
 export type ExperimentOptions = NewExperiment | (Partial<NewExperiment> & { id: string })
 
-/** An item to run. What's expected isn't in it, so that a candidate can't use it by accident. */
+/** An item to run. It doesn't have the expected output, so a candidate can't use that by accident. */
 export interface ExperimentItem<Input = unknown> {
   id: string
   input: Input
@@ -53,7 +53,7 @@ export interface ExperimentItem<Input = unknown> {
 export interface ItemRun {
   /** Aborts when the experiment stops. */
   readonly signal: AbortSignal
-  /** Sets what the run took. Fields that you leave out stay as they are. */
+  /** Sets what the run used. Fields that you leave out stay as they are. */
   record(costs: ItemCosts): void
 }
 

@@ -38,7 +38,7 @@ export interface ModelCall {
   costUsd?: number | null | undefined
 }
 
-/** What running an experiment's item took, as far as it's known. */
+/** What running an experiment's item used, as far as that's known. */
 export interface ItemCosts {
   /** All of the item's tokens. Sent if the numbers of input and output tokens are both given. */
   usage?: TokenUsage | null | undefined

@@ -10,7 +10,7 @@ interface Assigned {
 export interface Assignable {
   /** How many people have to review it. */
   reviewers: number
-  /** Who has already voted on it, as far as the caller may know. It doesn't wait for them. */
+  /** Who has already voted on it, as far as the caller is allowed to know. They don't have to review it again. */
   voters: readonly string[]
   assigned: readonly Assigned[]
 }
@@ -18,7 +18,7 @@ export interface Assignable {
 /** A person's open assignments. */
 export interface OpenAssignments {
   total: number
-  /** Those on which they haven't voted. */
+  /** The ones that they haven't voted on. */
   waiting: number
 }
 

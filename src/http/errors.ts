@@ -146,9 +146,9 @@ export const conflictFields = (message: string, faults: readonly ErrorDetail[]) 
 /** 409 because a prompt's version doesn't meet its step's gate. Each detail names a condition. */
 export const gateNotMet = (message: string, details: readonly ErrorDetail[]) =>
   new ApiError(409, message, { code: 'gate_not_met', details })
-/** 409 because somebody else is reviewing the span. `until` is an ISO time. */
-/** Tells a webhook that it names a Countersign, perhaps the one that sends. 410 switches it off. */
+/** 410 for a webhook whose URL is a Countersign deployment, perhaps this one. The 410 disables the webhook. */
 export const takesNoWebhooks = () => new ApiError(410)
+/** 409 because somebody else is reviewing the span. `until` is an ISO time. */
 export const heldByOther = (claim: { heldBy: string; until: string }) => new ApiError(409, HELD, { fields: claim })
 export const IMPORT_NEEDS_MANAGE = 'Imports need the manage scope'
 export const HELD = 'Somebody else is reviewing this span; set `takeOver` to decide anyway'

@@ -79,7 +79,7 @@ export const MAX_TURN_FEEDBACK = 500
 export const SORTED_STEP_TRACES = 500
 /** Decisions that one page scans, for the same reason. */
 export const MAX_SCANNED_DECISIONS = 5000
-/** A text to find. Fewer characters are in almost every trace, and a longer text takes longer to compare. */
+/** The length of a text to find. Shorter texts are in almost every trace, and longer ones take longer to compare. */
 export const MIN_SOUGHT_LENGTH = 3
 export const MAX_SOUGHT_LENGTH = 200
 /** What one page of a search by text looks at, at most: traces or decisions, and bytes of their values. */

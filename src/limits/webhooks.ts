@@ -2,7 +2,7 @@ import { DAY_MS } from './units.ts'
 
 /* Webhooks: who gets events, how often, and for how long. */
 
-/** Webhooks of one project. Each gets its own copy of every event that it asks for. */
+/** Webhooks of one project. Each gets its own copy of every event that it subscribes to. */
 export const MAX_WEBHOOKS = 10
 /** A webhook's URL. Longer ones don't work in every browser and proxy. */
 export const MAX_WEBHOOK_URL_LENGTH = 2048
@@ -28,7 +28,8 @@ export const MAX_RETRY_AFTER_MS = 3_600_000
 /** A webhook that has had failures and no success for this long is disabled. */
 export const WEBHOOK_DEAD_AFTER_MS = 5 * DAY_MS
 /**
- * How long a webhook rests after its receiver fails or doesn't respond. The time doubles with each failure in a row.
+ * How long deliveries to a webhook pause after its receiver fails or doesn't respond. The time doubles with each
+ * failure in a row.
  */
 export const MIN_WEBHOOK_REST_MS = 15_000
 export const MAX_WEBHOOK_REST_MS = 10 * 60_000

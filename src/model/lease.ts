@@ -20,7 +20,7 @@ export async function whileHeld<Result>(
     if (!isHeld) lost.abort(new LeaseLost())
     return isHeld
   }
-  // If one renewal fails, the next one makes up for it.
+  // If one renewal fails, the next one may succeed in time.
   const tick = () => renew().catch(error => logFault('lease_not_renewed', about, error))
   const timer = setInterval(tick, everyMs)
   try {

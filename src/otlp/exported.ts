@@ -147,7 +147,10 @@ async function exportedSpan(project: Project, read: ReadSpan): Promise<ExportedS
   }
 }
 
-/** A tool below the root gets its text from elsewhere. What nobody reviews shares no text either. */
+/**
+ * Whether a span's text may be the root's. A tool below the root gets its text from elsewhere, and steps that nobody
+ * reviews don't matter.
+ */
 const sharesText = ({ span, step }: ReadSpan): boolean =>
   step.reviewability !== 'never' && (step.kind !== 'tool' || span.parentSpanId === null)
 

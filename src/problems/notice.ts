@@ -6,8 +6,8 @@ import { type ProblemPlace, selectProblems } from '../store/problems/problem-lis
 import { readProgress } from './progress.ts'
 
 /**
- * Notices how far the fixes of some of a project's problems have progressed since the last time, and records events of
- * that. Returns where to go on, or null at the end.
+ * Checks how far the fixes of some of a project's problems have progressed since the last check, and records events
+ * about that. Returns where to continue, or null at the end.
  */
 export async function noticeStates(
   store: Store,

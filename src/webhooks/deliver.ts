@@ -22,7 +22,7 @@ export interface Attempt {
   isSlack: boolean
 }
 
-/** Every delivery says what it is. */
+/** Every delivery identifies itself as one. */
 const USER_AGENT = 'Countersign-Webhooks'
 
 /**
@@ -115,7 +115,9 @@ const SLACK_GONE: ReadonlySet<string> = new Set([
   'invalid_token',
 ])
 
-/** What the `Retry-After` of a response asks for, in seconds or as a date. 0 if it asks for nothing that we understand. */
+/**
+ * The wait that a response asks for with `Retry-After`, in seconds or as a date. 0 if the header is missing or invalid.
+ */
 function retryAfterMsOf({ headers }: Response, now: number): number {
   const text = headers.get('retry-after')?.trim() ?? ''
   const asked = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now

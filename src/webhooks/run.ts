@@ -90,8 +90,8 @@ async function fanOutAll(store: Store, projectKey: number, webhooks: readonly We
 }
 
 /**
- * Decrypts the webhooks' URLs and secrets. Those that were stored under a different key wait, which is logged, until
- * somebody restores the key. After five days they're disabled.
+ * Decrypts the webhooks' URLs and secrets. Logs an error for webhooks that were encrypted with a different key. Their
+ * events wait until somebody restores the key, and after five days, they're disabled.
  */
 async function open(env: Env, store: Store, webhooks: readonly WebhookRecord[]): Promise<Receiver[]> {
   if (webhooks.length === 0) return []

@@ -200,7 +200,7 @@ export const updateWebhook = endpoint({
   if (url !== undefined) requireUrl(url, request, runtime.env)
   const sealed = await unsealIfPossible(key, before.id, before.sealed)
   const isMoved = url !== undefined && url !== sealed?.url
-  // The old secret is lost if it can't be read. To see the new one, managers replace it.
+  // If the old secret can't be read, it's lost. To see the new one, managers have to replace it.
   const secrets = sealed ?? { secret: makeWebhookSecret(), oldSecret: null }
   const after = await saveWebhook(store, act, before, {
     ...changes,

@@ -80,7 +80,7 @@ export async function toWebhook(key: CryptoKey, record: WebhookRecord, now: numb
   return toWebhookWithUrl(record, await unsealIfPossible(key, record.id, record.sealed), now)
 }
 
-/** The same, if its URL is already decrypted. Undefined: it can't be. */
+/** The same, with a URL that's already decrypted, or undefined if it couldn't be. */
 export const toWebhookWithUrl = (
   record: WebhookRecord,
   sealed: Pick<Sealed, 'url'> | undefined,

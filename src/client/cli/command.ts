@@ -9,12 +9,12 @@ interface OptionText {
   short?: string
 }
 
-/** An option that's either there or not. */
+/** An option that's either present or not. */
 interface Flag extends OptionText {
   type: 'flag'
 }
 
-/** An option with a text. */
+/** An option with a text value. */
 interface Text extends OptionText {
   type: 'text'
   /** What the text is, in a word: `slug`. */
@@ -36,7 +36,7 @@ interface WholeNumber extends OptionText {
   max: number
 }
 
-/** An option with one of several words. */
+/** An option with one of several words as its value. */
 interface Choice extends OptionText {
   type: 'choice'
   choices: readonly string[]
@@ -106,11 +106,11 @@ interface Definition<GivenArguments extends Arguments, GivenOptions extends Opti
   arguments: GivenArguments
   /** By name, in camel case: `promptVersion` is `--prompt-version`. */
   options: GivenOptions
-  /** Returns how it ended. By default, it worked. */
+  /** Returns how the command ended. By default, it succeeded. */
   run(context: Context, input: Input<GivenArguments, GivenOptions>): Promise<Ending | undefined>
 }
 
-/** A command of any parameters. */
+/** A command with any parameters. */
 export interface Command extends CommandText {
   arguments: Arguments
   options: Options

@@ -10,7 +10,7 @@ for (const [name, ending] of [
   ['SIGTERM', 'terminated'],
 ] as const) {
   process.on(name, () => {
-    // Whoever asks twice doesn't want to wait.
+    // Someone who asks twice doesn't want to wait.
     if (stop.signal.aborted) process.exit(ending === 'interrupted' ? 130 : 143)
     stop.abort(new Stop(ending))
   })

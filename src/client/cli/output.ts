@@ -93,7 +93,7 @@ export class Output {
     await this.#write(this.#stderr, `${shown}\n`)
   }
 
-  /** Shows how far long work is: updated in place in a terminal, and otherwise as a line from time to time. */
+  /** Shows the progress of long work: updated in place in a terminal, or else as a line from time to time. */
   async progress(text: string): Promise<void> {
     if (this.isJson) return
     if (this.#stderr.isTTY) {

@@ -189,7 +189,9 @@ export class Sender {
 
 const empty = (): Batch => ({ items: [], bytes: 0, keys: new Set() })
 
-/** A pause before the next attempt. The service's own wish counts, unless it's far longer than its rate limits. */
+/**
+ * A pause before the next attempt. Respects what the service asks for, unless that's far longer than its rate limits.
+ */
 const delayOf = (answer: Answer, attempt: number): number =>
   Math.min(retryDelayMs(answer, attempt), MAX_IMPORT_PAUSE_MS)
 

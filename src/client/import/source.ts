@@ -23,7 +23,10 @@ interface TraceBody {
   duration_ms?: number
 }
 
-/** Where a converter puts what it reads in a record. It's the record's own: errors and lost fields name the record. */
+/**
+ * Where a converter puts what it reads from a record. Each record has its own, so errors and lost fields can name the
+ * record.
+ */
 export interface Target {
   /** The id of the project that gets the records. */
   readonly projectId: string
@@ -49,7 +52,7 @@ export interface Converter {
   knows(record: Fields): boolean
   /** Reads traces, and spans that can be sent as telemetry. */
   content(record: Fields, to: Target): Promise<void>
-  /** Reads what must follow its trace. */
+  /** Reads data that must be sent after its trace. */
   parts?(record: Fields, to: Target): Promise<void>
   /** Reads feedback and decisions. */
   judgments(record: Fields, to: Target): Promise<void>

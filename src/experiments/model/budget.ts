@@ -1,4 +1,4 @@
-/** No further call fits into the experiment's budget. */
+/** The experiment's budget has no room for another call. */
 export class BudgetUsedUp extends Error {
   constructor() {
     super("the experiment's budget is used up")

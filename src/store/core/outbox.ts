@@ -6,8 +6,7 @@ import { isOneOf, selectFor } from './rows.ts'
 import type { Organization, Store } from './store.ts'
 
 /*
- * The outbox. Whatever changes something that a webhook may ask for adds the statement of `recordEvents` to its batch.
- * Without such a webhook, there is no statement.
+ * The outbox. Any write that a webhook may subscribe to adds the statement from `recordEvents` to its batch. If there's no such webhook, there's no statement.
  */
 
 /**
@@ -18,7 +17,7 @@ export const sentEventsOf = (organizationKey: SQLWrapper): SQL<string | null> =>
   select group_concat(coalesce(sending.project_key, '*') || sending.events, char(10)) from webhooks sending
   where sending.organization_key = ${organizationKey} and sending.is_enabled = 1)`
 
-/** The keys of the projects with a webhook that asks for a type of events, or `*` for every project. */
+/** The keys of the projects with a webhook that subscribes to a type of event, or `*` for every project. */
 const projectsSending = ({ sentEvents }: Organization, type: EventType): Set<string> =>
   new Set(sentEvents?.split('\n').flatMap(line => (line.includes(` ${type} `) ? line.slice(0, line.indexOf(' ')) : [])))
 

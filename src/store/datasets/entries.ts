@@ -9,7 +9,7 @@ import { traces } from '../schema/traces.ts'
 import { isLive } from '../traces/live.ts'
 import { hasOnlyImports } from './homes.ts'
 
-/* Writes to the log of datasets. Whoever appends entries updates the counts in the same batch, so both agree. */
+/* Writes to the log of datasets. Code that appends entries also updates the counts, in the same batch, so the two always agree. */
 
 /** Where an item is: in the dataset of a stored step id. */
 export interface ItemPlace {

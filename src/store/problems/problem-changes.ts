@@ -112,7 +112,7 @@ export async function saveProblem(
   return saved !== undefined
 }
 
-/** The state after a change by people. How far a candidate gets is noticed later, by `noticeStates`. */
+/** The state right after a change by people. Later, `noticeStates` finds out how far the candidate has progressed. */
 function stateAfter(before: ProblemDecision, after: Omit<ProblemDecision, 'revision'>): ProblemState {
   if (after.isDismissed) return 'dismissed'
   if (after.candidateVersionId === null) return 'open'

@@ -24,7 +24,7 @@ export interface ProblemDecision {
   candidateAt: number | null
   /** `{experimentId, items, fixed}` as JSON, see `saveProof`. */
   proof: string | null
-  /** The state that webhooks were last told, or null. */
+  /** The state that webhooks last reported, or null. */
   knownState: ProblemState | null
   /** '' if nobody has decided anything. */
   revision: string

@@ -44,7 +44,7 @@ export async function claimSpans(store: Store, request: ClaimRequest): Promise<s
   )
   const claimedUntil = now + CLAIM_MS
   const [, inRows, others] = await store.database.batch([
-    // Whoever claims a span takes the place of those whose claims ended, so their rows are of no use.
+    // A new claim takes the place of claims that have ended, so their rows are no longer needed.
     store.database.delete(reviewClaims).where(and(isOfSpans(store, request), lte(reviewClaims.until, now))),
     store.database
       .update(spans)

@@ -14,7 +14,7 @@ const MAX_ITEMS = 200
 /** The size at which a call ends, far below the service's 8 MiB. */
 const BATCH_BYTES = 2 * 1024 ** 2
 const MAX_LINE_BYTES = 16 * 1024 ** 2
-/** How many refused lines are described. All are counted. */
+/** How many rejected lines are described. All of them are counted. */
 const MAX_DESCRIBED = 20
 
 export const importDataset = defineCommand({
@@ -107,7 +107,7 @@ async function* numbered(open: () => AsyncIterable<Uint8Array | string>, file: s
   }
 }
 
-/** A line as the service takes it. */
+/** A line in the form that the service accepts. */
 function readExample(dataset: Dataset, line: number, text: string): Example | { error: string } {
   let value: unknown
   try {

@@ -16,7 +16,9 @@ import { folderAt, folderOption } from '../prompts/options.ts'
 import { chosenVersion, requirePrompt, VERSION_FORMS } from '../prompts/remote.ts'
 import { Stop } from '../stop.ts'
 
-/** How long results wait to be sent together. What isn't sent when the process is killed is run again. */
+/**
+ * How long results wait to be sent together. If the process is killed, items whose results weren't sent are run again.
+ */
 const SEND_INTERVAL_MS = 500
 const DEFAULT_TIMEOUT_SECONDS = 300
 const MAX_TIMEOUT_SECONDS = 24 * 60 * 60
@@ -117,7 +119,7 @@ export const runExperiment = defineCommand({
       promptVersion === undefined || step === undefined
         ? undefined
         : (await findVersion(connection, step, promptVersion, folderAt(directory, options.folder))).id
-    // One that continues uses the version that it started with.
+    // An experiment that continues uses the version that it started with.
     const promptVersionId = chosen ?? known?.promptVersionId ?? undefined
     const id = options.id ?? newUuid()
     const stop = new AbortController()
@@ -193,7 +195,7 @@ export const runExperiment = defineCommand({
   },
 })
 
-/** Prints which experiment it is, and then how far it is. */
+/** Prints which experiment is running, and then its progress. */
 function progressOn({ out }: Pick<Context, 'out'>) {
   let isFirst = true
   return async ({ id, url, items, done, errors }: ExperimentProgress): Promise<void> => {

@@ -52,7 +52,7 @@ interface QueuePage {
   nextCursor: string | null
 }
 
-/** Claims the first span of the queue that nobody else claims first. */
+/** Claims the first span in the queue that nobody else has claimed by then. */
 async function claimNext(connection: Connection, filters: { stepId: string | undefined; order: string | undefined }) {
   const projectSlug = await connection.projectSlug()
   let remaining = 0

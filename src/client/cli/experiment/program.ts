@@ -46,7 +46,7 @@ export class Program {
     // It may end without reading its input.
     this.child.stdin.on('error', () => {})
     this.ended = this.#end(file)
-    // Whoever needs it handles it.
+    // The code that awaits it handles the error.
     this.ended.catch(() => {})
   }
 

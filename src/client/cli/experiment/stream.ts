@@ -89,8 +89,8 @@ export class OneForAll {
       }
       const failure = (await program.ended) ?? 'The command exited with code 0 before it printed a result'
       this.#fruitlessStarts = answered > 0 ? 0 : this.#fruitlessStarts + 1
-      // Without this, a command that can't work would be started for each item. If it never worked, the items stay
-      // without a result, so that a command that does work can run them.
+      // Without this, a command that can't work would be started for each item. If it never worked, the items don't get
+      // a result, so a fixed command can still run them.
       const isHopeless = !this.#hasAnswered || this.#fruitlessStarts >= MAX_FRUITLESS_STARTS
       if (isHopeless && this.#waiting.size > 0) throw new Failure('usage', 'command_failed', failure)
       for (const { reject } of this.#unanswered(program)) reject(new ItemError(failure))
@@ -150,7 +150,7 @@ const unexpected = (line: string, reason: string): Failure =>
     },
   )
 
-/** What an item took. Fields of other types are left out, as the service would refuse them. */
+/** What an item used. Fields of other types are left out, because the service would reject them. */
 function costsIn(result: unknown): ItemCosts {
   const [usage, costUsd, traceId] = [fieldOf(result, 'usage'), fieldOf(result, 'costUsd'), fieldOf(result, 'traceId')]
   const [inputTokens, outputTokens] = [fieldOf(usage, 'inputTokens'), fieldOf(usage, 'outputTokens')]
