@@ -1,3 +1,5 @@
+import { MAX_EPOCHS } from '../limits.ts'
+
 /**
  * The databases that hold traces. A shard is a number: 0 is the binding `DB`, and 1 is `DB_1`. Without epochs, all
  * traces are in 0.
@@ -43,6 +45,28 @@ export const shardsOfTrace = (id: string, epochs: readonly Epoch[], now: number)
   ...new Set(begunEpochs(epochs, now).map(epoch => shardOf(id, epoch))),
 ]
 
-/** The epochs of a new project on a deployment with these shards besides DB. Null if there are none. */
+/** The epochs of a project that's created while new traces go to these shards. Null if there are no shards yet. */
 export const firstEpochs = (shards: readonly number[]): string | null =>
   shards.length === 0 ? null : formatEpochs([{ from: 0, shards }])
+
+/**
+ * Adds an epoch to a project's epochs, as the database keeps them, so that its new traces go to these shards from `from`
+ * on. Returns them unchanged if they already do, or if the last epoch hasn't begun: another server may have cached that
+ * one, and it would place traces by it. Leaves out epochs that place traces as a later one does.
+ */
+export function withEpoch(
+  text: string | null,
+  shards: readonly number[],
+  { now, from }: { now: number; from: number },
+): string | null {
+  const epochs = parseEpochs(text)
+  const last = epochs.at(-1)
+  if (!last || last.from > now || isSame(last.shards, shards)) return text
+  const different = epochs.filter(
+    (epoch, index) => !epochs.slice(index + 1).some(later => isSame(later.shards, epoch.shards)),
+  )
+  return different.length === MAX_EPOCHS ? text : formatEpochs([...different, { from, shards }])
+}
+
+/** Whether two epochs with these shards place all traces alike. */
+const isSame = (one: readonly number[], other: readonly number[]): boolean => one.join() === other.join()

@@ -28,12 +28,13 @@ import { countOutputs } from './count-outputs.ts'
 import { deleteUnusedLabellers } from './delete-labellers.ts'
 import { expireAuditLog } from './expire-audit-log.ts'
 import { expireEvents } from './expire-events.ts'
+import { followShards } from './follow-shards.ts'
 import { followAllWatches } from './follow-watches.ts'
 import { noticeProblems } from './notice-problems.ts'
 import { applyRetention } from './retention.ts'
 
 /**
- * Cron's work, every minute. It sends lost jobs again, or runs them if there's no queue; completes traces whose root
+ * Cron's work, every minute. It brings new shards into use; sends lost jobs again, or runs them if there's no queue; completes traces whose root
  * didn't arrive; brings dataset items up to date; follows watches; notices how far problems are fixed; removes spans that
  * review policies leave out from the queue; deletes expired data and labelers without records; counts outputs; and if
  * there's nothing to purge, looks for objects without a row.
@@ -43,6 +44,7 @@ export async function sweep(env: Env, now: number): Promise<void> {
   // A database that doesn't respond uses up only its own time.
   const open = (shard: number) => openUnscopedStore(env, new Deadline(JOB_DEADLINE_MS, JOB_ATTEMPT_MS), shard)
   const control = open(0)
+  await attempt({ kind: 'shards' }, () => followShards(env, now))
   const purges = await Promise.all([control, ...boundShards(env).map(open)].map(each => sweepTraces(each, run)))
   await sweepAccounts(control, run)
   if (purges.every(count => count === 0)) await attempt({ kind: 'orphans' }, () => sweepOrphans(control, now))

@@ -113,3 +113,18 @@ export const LEFT_OUT_AFTER_MS = 5 * 60_000
 export const FOLLOWED_PROMPTS = 5
 /** Prompts and knowledge docs among which one cron run looks for those prompts. */
 export const SCANNED_TEXTS = 200
+
+/** How long one cron run waits for a shard while it copies, and for one attempt at a call. */
+export const FOLLOW_DEADLINE_MS = 60_000
+export const FOLLOW_ATTEMPT_MS = 10_000
+/**
+ * Organizations whose changes one cron run copies to the shards, and the pages that they share. Each takes about ten
+ * statements for each shard, and an invocation may run 1,000.
+ */
+export const COPIED_ORGANIZATIONS = 10
+export const COPIED_PAGES = 20
+/** Projects that one statement gives an epoch, and such statements per minute. */
+export const PLACED_PROJECTS = 500
+export const PLACING_STEPS = 10
+/** The pause between two passes over all projects. A pass begins at once if the shards for new traces change. */
+export const PLACING_PASS_MS = 3_600_000

@@ -37,3 +37,11 @@ export const COPIED_CHANGES = 500
 export const COPIED_TEXT_VERSIONS = 10
 /** How long before it begins an epoch is written. By then, every isolate has looked the project up again. */
 export const EPOCH_DELAY_MS = 2 * 60_000
+/**
+ * A database with more bytes than this gets no new traces, because D1 holds 10 GB: the traces that it has may grow. It
+ * gets some again once it's below the second number, so that the shards don't change back and forth.
+ */
+export const MAX_SHARD_BYTES = 8_000_000_000
+export const EMPTIED_SHARD_BYTES = 7_000_000_000
+/** Epochs of a project with different shards. A trace may be in as many databases, and reading it asks them all. */
+export const MAX_EPOCHS = 30

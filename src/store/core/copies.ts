@@ -1,4 +1,4 @@
-import { sql } from 'drizzle-orm'
+import { type SQL, sql } from 'drizzle-orm'
 import { getTableConfig, type SQLiteColumn, type SQLiteTable } from 'drizzle-orm/sqlite-core'
 import { COPIED_CHANGES, COPIED_TEXT_VERSIONS, MAX_ARRAY_BYTES, MAX_CHANGE_ATTEMPTS } from '../../limits.ts'
 import { projects, stepNames, users } from '../schema/accounts.ts'
@@ -7,8 +7,10 @@ import { copiedChanges, copies } from '../schema/copies.ts'
 import { datasetSettings } from '../schema/datasets.ts'
 import { problems } from '../schema/problems.ts'
 import { reviewPolicies, reviewPolicySteps } from '../schema/review-policies.ts'
+import { sweeps } from '../schema/sweeps.ts'
 import { textActivations, textVersions, versionedTexts, watchLooks } from '../schema/texts.ts'
 import type { Database } from './database.ts'
+import { isOneOf } from './rows.ts'
 import type { UnscopedStore } from './store.ts'
 
 /*
@@ -69,12 +71,23 @@ const EVENTS = [
   { event: 'delete', row: 'old' },
 ] as const
 
+const triggerOf = ({ name }: Copied, event: string) => `copy_${name}_${event}`
+
+/** Whether the control database logs changes of all copied tables. */
+export async function isLogging({ database }: UnscopedStore): Promise<boolean> {
+  const names = COPIED.flatMap(table => EVENTS.map(({ event }) => triggerOf(table, event)))
+  const found = await database.all(
+    sql`select name from sqlite_master where type = 'trigger' and ${isOneOf(sql`name`, names)}`,
+  )
+  return found.length === names.length
+}
+
 /** Makes the control database log changes. Until then, and with one database, writes cost nothing extra. */
 export async function logChanges({ database }: UnscopedStore): Promise<void> {
   const statements = COPIED.flatMap(table =>
     EVENTS.map(({ event, row }) =>
       database.$client.prepare(
-        `create trigger if not exists copy_${table.name}_${event} after ${event} on ${table.name} begin
+        `create trigger if not exists ${triggerOf(table, event)} after ${event} on ${table.name} begin
           insert into copied_changes (organization_key, table_name, row_key)
           values (coalesce(${table.organizationOf(row)}, 0), '${table.name}', ${keyOf(table, row)}); end`,
       ),
@@ -106,7 +119,9 @@ export async function copyChanges(
   organizationKey: number,
   pages = Number.POSITIVE_INFINITY,
 ): Promise<boolean> {
-  const done = await Promise.all(shards.map(shard => copyTo(shard, control, organizationKey, pages)))
+  const copied = await Promise.allSettled(shards.map(shard => copyTo(shard, control, organizationKey, pages)))
+  const done = copied.flatMap(result => (result.status === 'fulfilled' ? [result.value] : []))
+  for (const result of copied) if (result.status === 'rejected') throw result.reason
   const sequence = Math.min(...done.map(each => each.sequence))
   await control
     .delete(copiedChanges)
@@ -234,13 +249,52 @@ function parametersOf(values: readonly string[]): string[] {
   return parameters.map(each => `[${each.join(',')}]`)
 }
 
-/** The organizations with changes that aren't in all shards, the longest waiting first. */
-export async function listUncopied({ database }: UnscopedStore, limit: number): Promise<number[]> {
-  const rows = await database
-    .select({ key: copiedChanges.organizationKey })
-    .from(copiedChanges)
-    .groupBy(copiedChanges.organizationKey)
-    .orderBy(sql`min(${copiedChanges.sequence})`)
-    .limit(limit)
+/** The first organizations from a key on with changes that aren't in all shards. Seeks from one to the next. */
+export async function listUncopied({ database }: UnscopedStore, limit: number, from = 0): Promise<number[]> {
+  const first = (condition: SQL) => sql`select min(organization_key) from ${copiedChanges} where ${condition}`
+  const rows = await database.all<{ key: number }>(sql`
+    with recursive listed (key) as (
+      ${first(sql`organization_key >= ${from}`)} union all
+      select (${first(sql`organization_key > listed.key`)}) from listed where listed.key is not null limit ${limit})
+    select key from listed where key is not null`)
   return rows.map(({ key }) => key)
+}
+
+/*
+ * A shard's own row of `sweeps` says that the rows from before it was added have been logged for it: the number of the
+ * last one, and the tables.
+ */
+const SEED = 'seed'
+const TABLES = COPIED.map(({ name }) => name).join()
+
+/** A shard's size, and whether it has copies of all rows that it needs. */
+export interface ShardState {
+  bytes: number
+  /** Up to which change it has to have copies of all rows. Null if they haven't been logged for it. */
+  seededUntil: number | null
+}
+
+/** Reads the state of a shard. */
+export async function findShardState({ database }: UnscopedStore): Promise<ShardState> {
+  const { results, meta } = await database.$client
+    .prepare('select cursor from sweeps where name = ?')
+    .bind(SEED)
+    .all<{ cursor: string }>()
+  const [last, tables] = results[0]?.cursor.split(' ') ?? []
+  return { bytes: meta.size_after, seededUntil: tables === TABLES ? Number(last) : null }
+}
+
+/** Notes in a shard that all rows have been logged for it, up to a change. */
+export const noteSeed = ({ database }: UnscopedStore, last: number) => {
+  const cursor = `${last} ${TABLES}`
+  return database
+    .insert(sweeps)
+    .values({ name: SEED, cursor, dueAt: 0 })
+    .onConflictDoUpdate({ target: sweeps.name, set: { cursor } })
+}
+
+/** The number of the first change that isn't in all shards. Null if there is none. */
+export async function findFirstUncopied({ database }: UnscopedStore): Promise<number | null> {
+  const [row] = await database.select({ first: sql<number | null>`min(${copiedChanges.sequence})` }).from(copiedChanges)
+  return row?.first ?? null
 }

@@ -15,8 +15,8 @@ export interface Organization {
    */
   sentEvents: string | null
   /**
-   * The different epochs of its projects, each on a line as `formatEpochs` writes them. Null if no project has any. Up to
-   * 30 seconds old in requests.
+   * The different epochs of its projects, and those of a new one, each on a line as `formatEpochs` writes them. Null with
+   * one database. Up to 30 seconds old in requests.
    */
   epochs: string | null
 }

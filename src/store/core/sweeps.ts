@@ -14,6 +14,8 @@ type Pass =
   | 'watches'
   | 'webhooks'
   | 'problems'
+  | 'copies'
+  | 'epochs'
 
 /** The cursor where a pass resumes; '' at the beginning. Undefined if no piece of the pass is due. */
 export async function findDuePass({ database }: UnscopedStore, name: Pass, now: number): Promise<string | undefined> {

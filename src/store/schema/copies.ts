@@ -21,7 +21,7 @@ export const copiedChanges = sqliteTable(
 
 /** How far a database's copies have got: the last of an organization's changes that they contain. */
 export const copies = sqliteTable('copies', {
-  /** 0 is for the deployment: its row says that all rows from before the database was added have been logged. */
+  /** 0 for rows that belong to no organization anymore. */
   organizationKey: integer('organization_key').primaryKey(),
   sequence: integer('sequence').notNull(),
 })

@@ -1,0 +1,62 @@
+import { and, asc, eq, gt, isNull, sql } from 'drizzle-orm'
+import { withEpoch } from '../../domain/shards.ts'
+import { PLACED_PROJECTS } from '../../limits.ts'
+import { NEW_SHARDS } from '../core/epochs.ts'
+import { isOneOf, rowSet } from '../core/rows.ts'
+import type { Store, UnscopedStore } from '../core/store.ts'
+import { projects } from '../schema/accounts.ts'
+import { sweeps } from '../schema/sweeps.ts'
+
+/*
+ * Which shards new traces go to. Cron decides that for the deployment, and gives each project an epoch.
+ */
+
+/** The shards that new traces go to. Empty if they go to DB. */
+export async function findNewShards({ database }: Pick<Store, 'database'>): Promise<number[]> {
+  const [row] = await database.select({ shards: sweeps.cursor }).from(sweeps).where(eq(sweeps.name, NEW_SHARDS))
+  return row ? row.shards.split('.').map(Number) : []
+}
+
+/** Changes the shards that new traces go to. Projects that are created from now on use them at once. */
+export async function saveNewShards({ database }: UnscopedStore, shards: readonly number[]): Promise<void> {
+  const cursor = shards.join('.')
+  await database
+    .insert(sweeps)
+    .values({ name: NEW_SHARDS, cursor, dueAt: 0 })
+    .onConflictDoUpdate({ target: sweeps.name, set: { cursor } })
+}
+
+const CHANGES = rowSet(['before', 'after'])
+
+/**
+ * Gives the next projects after a key an epoch with these shards, if they need one. Returns the last project's key, or
+ * null if there are no more. Safe to run twice or concurrently, because a change is based on the epochs that it replaces.
+ */
+export async function placeProjects(
+  { database }: UnscopedStore,
+  shards: readonly number[],
+  { after, now, from }: { after: number; now: number; from: number },
+): Promise<number | null> {
+  const found = await database
+    .select({ key: projects.key, epochs: projects.epochs })
+    .from(projects)
+    .where(and(gt(projects.key, after), isNull(projects.deletedAt)))
+    .orderBy(asc(projects.key))
+    .limit(PLACED_PROJECTS)
+  const changes = [...new Set(found.map(({ epochs }) => epochs))]
+    .map(before => ({ before, after: withEpoch(before, shards, { now, from }) }))
+    .filter(change => change.after !== change.before)
+  if (changes.length > 0) {
+    const { row } = CHANGES
+    const isFound = isOneOf(
+      projects.key,
+      found.map(({ key }) => key),
+    )
+    await database
+      .update(projects)
+      .set({ epochs: row.after })
+      .from(CHANGES.from(CHANGES.encodeAll(changes)))
+      .where(and(isFound, sql`${projects.epochs} is ${row.before}`, isNull(projects.deletedAt)))
+  }
+  return found.length < PLACED_PROJECTS ? null : (found.at(-1)?.key ?? null)
+}

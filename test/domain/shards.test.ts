@@ -1,0 +1,63 @@
+import { describe, expect, it } from 'vitest'
+import {
+  begunEpochs,
+  firstEpochs,
+  formatEpochs,
+  parseEpochs,
+  shardsOfTrace,
+  withEpoch,
+} from '../../src/domain/shards.ts'
+import { MAX_EPOCHS } from '../../src/limits.ts'
+
+const NOW = 1_000_000
+const FROM = NOW + 1000
+const added = (text: string | null, shards: number[]) => withEpoch(text, shards, { now: NOW, from: FROM })
+
+describe('an added epoch', () => {
+  it.each([
+    ['begins later, for a project from before there were shards', null, [1, 2], `0@0 ${FROM}@1.2`],
+    ['comes last', '0@1', [1, 2], `0@1 ${FROM}@1.2`],
+    ['is left out if the last one has these shards', '0@0 5@1.2', [1, 2], '0@0 5@1.2'],
+    ['is left out if the last one has these shards and has not begun', `0@0 ${FROM}@1.2`, [1, 2], `0@0 ${FROM}@1.2`],
+    ['waits until the last one has begun', `0@0 ${FROM}@1`, [1, 2], `0@0 ${FROM}@1`],
+    ['follows one that begins now', `0@0 ${NOW}@1`, [1, 2], `0@0 ${NOW}@1 ${FROM}@1.2`],
+    [
+      'leaves out earlier ones that place traces as a later one does',
+      '0@1 5@1.2 9@1',
+      [1, 2, 3],
+      `5@1.2 9@1 ${FROM}@1.2.3`,
+    ],
+  ])('%s', (_, before, shards, after) => {
+    expect(added(before, shards)).toBe(after)
+  })
+
+  it('keeps every shard that a trace may be in, now and later', () => {
+    const ids = Array.from({ length: 40 }, () => crypto.randomUUID())
+    let text: string | null = null
+    const places = new Map(ids.map(id => [id, new Set<number>()]))
+    for (let step = 0; step < 60; step++) {
+      const now = step * 1000
+      text = withEpoch(text, [[1], [1, 2], [2], [1, 2, 3]][(step * 7) % 4] ?? [], { now, from: now + 1500 })
+      const epochs = parseEpochs(text)
+      expect(begunEpochs(epochs, now).length).toBeGreaterThan(0)
+      for (const [id, known] of places) {
+        const shards = shardsOfTrace(id, epochs, now)
+        for (const shard of known) expect(shards).toContain(shard)
+        known.add(shards[0] ?? -1)
+      }
+    }
+    expect(parseEpochs(text).length).toBeLessThanOrEqual(6)
+  })
+
+  it(`is left out after ${MAX_EPOCHS} with different shards`, () => {
+    const full = formatEpochs(Array.from({ length: MAX_EPOCHS }, (_, index) => ({ from: index, shards: [index] })))
+    expect(added(full, [1, 2])).toBe(full)
+    const less = formatEpochs(parseEpochs(full).slice(1))
+    expect(added(less, [1, 2])).toBe(`${less} ${FROM}@1.2`)
+  })
+})
+
+it('a new project uses the current shards from the beginning', () => {
+  expect(firstEpochs([])).toBeNull()
+  expect(firstEpochs([1, 3])).toBe('0@1.3')
+})

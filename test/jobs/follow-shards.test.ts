@@ -1,0 +1,169 @@
+import { env } from 'cloudflare:workers'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { Env } from '../../src/env.ts'
+import { followShards } from '../../src/jobs/follow-shards.ts'
+import {
+  COPIED_PAGES,
+  COPIED_TEXT_VERSIONS,
+  EMPTIED_SHARD_BYTES,
+  EPOCH_DELAY_MS,
+  MAX_SHARD_BYTES,
+  PLACED_PROJECTS,
+  PLACING_PASS_MS,
+} from '../../src/limits.ts'
+import { HOMES } from '../../src/store/schema/homes.ts'
+import { isSharded } from '../support/database.ts'
+import { migrate } from '../support/migrations.ts'
+import { client, newOrg } from '../support/org.ts'
+import { newWorld } from '../support/samples.ts'
+
+const NOW = Date.now()
+
+/** The only database that isn't DB stands in for several shards: whatever one has been given, they all have. */
+const shard = env.REPLICA
+
+/** A shard of a size. Null: it doesn't respond. */
+function sized(bytes: number | null): D1Database {
+  const withSize = (result: D1Result): D1Result => ({ ...result, meta: { ...result.meta, size_after: bytes ?? 0 } })
+  const wrapped = (statement: D1PreparedStatement): D1PreparedStatement => {
+    const all = async () => withSize(await statement.all())
+    return Object.assign(Object.create(statement), {
+      all,
+      bind: (...values: unknown[]) => wrapped(statement.bind(...values)),
+    })
+  }
+  const prepare = (sql: string) => {
+    if (bytes === null) throw new Error('D1_ERROR: Network connection lost.')
+    return sql.includes('from sweeps') ? wrapped(shard.prepare(sql)) : shard.prepare(sql)
+  }
+  return Object.assign(Object.create(shard), { prepare, batch: shard.batch.bind(shard) })
+}
+
+const withShards = (...shards: D1Database[]): Env => ({
+  ...env,
+  ...Object.fromEntries(shards.map((each, index) => [`DB_${index + 1}`, each])),
+})
+
+const epochsOf = async (id: string) =>
+  env.DB.prepare('select epochs from projects where id = ?').bind(id).first<string | null>('epochs')
+
+const COPIED = Object.entries(HOMES).flatMap(([table, home]) => (home === 'copied' ? [table] : []))
+
+/** Its copied rows. Each table is in the order of its key. */
+const rowsIn = async (database: D1Database) =>
+  Promise.all(COPIED.map(async table => (await database.prepare(`select * from "${table}"`).all()).results))
+
+/** Runs as often as a seed of a few organizations takes. */
+async function follow(bindings: Env, now = NOW): Promise<void> {
+  for (let run = 0; run < 3; run++) await followShards(bindings, now)
+}
+
+describe.skipIf(isSharded)('cron on a deployment with shards', () => {
+  beforeAll(() => migrate(shard))
+
+  // Each test starts with a deployment whose shards are new.
+  beforeEach(async () => {
+    for (const database of [env.DB, shard]) {
+      await database.batch(
+        ['text_versions', 'sweeps', 'copies', 'copied_changes'].map(table => database.prepare(`delete from ${table}`)),
+      )
+    }
+  })
+
+  it('gives projects a shard once it has copies of all rows, two minutes ahead', async () => {
+    const org = await newOrg()
+    const { prompt } = await newWorld(org)
+    const versions = COPIED_PAGES * COPIED_TEXT_VERSIONS
+    await env.DB.prepare(
+      `with recursive n (i) as (select 1 union all select i + 1 from n where i < ?2)
+       insert into text_versions (key, id, text_key, content, is_active, created_at)
+       select 1000000 + i, 'version-' || i, versioned_texts.key, 'x', 0, 0 from n cross join versioned_texts where id = ?1`,
+    )
+      .bind(prompt.id, versions)
+      .run()
+    const bindings = withShards(shard)
+    await followShards(bindings, NOW)
+    expect(await epochsOf(org.project.id)).toBeNull()
+
+    await follow(bindings)
+    expect(await rowsIn(shard)).toEqual(await rowsIn(env.DB))
+    expect(await epochsOf(org.project.id)).toBe(`0@0 ${NOW + EPOCH_DELAY_MS}@1`)
+    const { body: created } = await client({ 'x-api-key': org.ownerKey }, bindings).post('/api/projects', {
+      slug: 'later',
+      name: 'Later',
+    })
+    expect(await epochsOf(created.id)).toBe('0@1')
+    const before = await env.DB.prepare('select max(sequence) as last from copied_changes').first()
+    await follow(bindings)
+    expect(await env.DB.prepare('select max(sequence) as last from copied_changes').first()).toEqual(before)
+  })
+
+  it('uses a new shard, leaves out a full one, and keeps the last ones if all are full', async () => {
+    const org = await newOrg()
+    const at = (minute: number) => NOW + minute * 2 * EPOCH_DELAY_MS
+    const run = async (minute: number, ...shards: D1Database[]) => {
+      await follow(withShards(...shards), at(minute))
+      return (await epochsOf(org.project.id))?.split(' ').at(-1)
+    }
+    const begun = (minute: number, shards: string) => `${at(minute) + EPOCH_DELAY_MS}@${shards}`
+    const small = sized(1000)
+    const full = sized(MAX_SHARD_BYTES)
+    expect(await run(1, small)).toBe(begun(1, '1'))
+    expect(await run(2, small, small)).toBe(begun(2, '1.2'))
+    expect(await run(3, full, small)).toBe(begun(3, '2'))
+    // It isn't quite empty enough to get new traces again.
+    expect(await run(4, sized(EMPTIED_SHARD_BYTES), small)).toBe(begun(3, '2'))
+    expect(await run(5, full, full)).toBe(begun(3, '2'))
+    expect(await run(6, sized(EMPTIED_SHARD_BYTES - 1), full)).toBe(begun(6, '1'))
+    // One that doesn't respond stays in use.
+    expect(await run(7, sized(null), small)).toBe(begun(7, '1.2'))
+    expect(await epochsOf(org.project.id)).toBe(
+      ['0@0', begun(2, '1.2'), begun(3, '2'), begun(6, '1'), begun(7, '1.2')].join(' '),
+    )
+  })
+
+  it('adds one epoch for one change, however often it runs at once', async () => {
+    const org = await newOrg()
+    const bindings = withShards(shard)
+    const runs = Array.from({ length: 4 }, (_, run) => NOW + run)
+    await Promise.all(runs.map(now => followShards(bindings, now)))
+    await Promise.all(runs.map(now => follow(bindings, now)))
+    expect(await epochsOf(org.project.id)).toMatch(/^0@0 \d+@1$/)
+  })
+
+  it('gives an epoch to every project, in bounded steps, and later to those that it missed', async () => {
+    const org = await newOrg()
+    const bindings = withShards(shard)
+    await follow(bindings)
+    await env.DB.prepare(
+      `with recursive n (i) as (select 1 union all select i + 1 from n where i < ?2)
+       insert into projects (id, organization_key, slug, name, created_at)
+       select 'project-' || i, organization_key, 'project-' || i, '', 0 from n cross join projects where id = ?1`,
+    )
+      .bind(org.project.id, 2 * PLACED_PROJECTS)
+      .run()
+    const left = () => env.DB.prepare('select count(*) as left from projects where epochs is null').first('left')
+    await follow(bindings)
+    expect(await left()).toBe(2 * PLACED_PROJECTS)
+    await follow(bindings, NOW + PLACING_PASS_MS)
+    expect(await left()).toBe(0)
+  })
+
+  it("copies other organizations' rows if a row of one can't be copied", async () => {
+    const bindings = withShards(shard)
+    await follow(bindings)
+    const [broken, other] = [await newOrg(), await newOrg()]
+    await shard
+      .prepare(
+        `create trigger broken before insert on projects when new.id = '${broken.project.id}' begin select raise(abort, 'broken'); end`,
+      )
+      .run()
+    await follow(bindings)
+    const has = (id: string) => shard.prepare('select id from projects where id = ?').bind(id).first('id')
+    expect(await has(other.project.id)).toBe(other.project.id)
+    expect(await has(broken.project.id)).toBeNull()
+    await shard.prepare('drop trigger broken').run()
+    await follow(bindings)
+    expect(await has(broken.project.id)).toBe(broken.project.id)
+  })
+})
