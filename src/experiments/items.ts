@@ -102,13 +102,10 @@ async function findMatching(
     const outcomes = await findOutcomes(store, experiment, ids)
     const found = own.filter(head => matches(head, outcomes.get(head.id), filter))
     if (!filter.problem) return found
-    const ofProblem = await findProblemItems(
-      store,
-      experiment,
-      filter.problem,
-      found.map(({ id }) => id),
-    )
-    return found.filter(({ id }) => ofProblem.has(id))
+    // Production was wrong about a problem's items.
+    const wrong = found.filter(({ id }) => outcomes.get(id)?.wasRight === false)
+    const ofProblem = await findProblemItems(store, filter.problem, wrong)
+    return wrong.filter(({ id }) => ofProblem.has(id))
   }
   if (filter.itemId !== undefined) {
     const found = await findHeads(store, dataset, parts, [filter.itemId])

@@ -5,8 +5,8 @@ export const NAMED_PROBLEMS = 1000
 export const MAX_NAMING_ROUNDS = 10
 /** The newest cases that a problem shows: enough to see a pattern, few enough to read. */
 export const MAX_PROBLEM_EXAMPLES = 5
-/** Problems with a candidate on one page. Deriving the state of one takes up to five queries of a request's 50. */
-export const MAX_LISTED_CANDIDATES = 8
+/** Problems with a candidate on one page. Deriving the state of one takes up to six queries of a request's 50. */
+export const MAX_LISTED_CANDIDATES = 7
 /** Cases in this time after a problem's verification may open it again. */
 export const REOPENING_MS = 30 * DAY_MS
 /** Problems that a page looks at to find those in one state. */

@@ -1,6 +1,8 @@
 import { describe, it } from 'vitest'
+import { MAX_EXPERIMENT_ITEMS } from '../../src/limits.ts'
 import { event, resultsOf } from '../support/batch.ts'
 import { aSpan, aTrace } from '../support/builders.ts'
+import { stored } from '../support/database.ts'
 import { purgeTrace } from '../support/experiments.ts'
 import { newOrg } from '../support/org.ts'
 
@@ -190,5 +192,25 @@ describe('a problem', () => {
       state: 'fixing',
       proof: { met: true, items: 2, fixed: 2, needed: 3, reason },
     })
+  })
+
+  it('counts its items among the results of the largest experiment', async ({ expect }) => {
+    const { firstId, produce, correct, problem, experiment, addVersion, link } = await newProject()
+    await correct(await produce(firstId, 30))
+    const versionId = await addVersion()
+    const { id, items } = await experiment(versionId, ({ expected }) => expected[0])
+    // Results that aren't for this problem's items, with the longest keys.
+    await stored
+      .prepare(
+        `insert into experiment_results
+           (experiment_key, item_id, trace_key, outcome, split, was_right, created_at, written_by, content_hash, fields)
+         with recursive numbers(n) as (select 1 union all select n + 1 from numbers where n < ?2)
+         select key, printf('%08x-0000-4000-8000-000000000000', n), ?3 - n, 'passed', 'test', 0, 0, '', '', '[[],[]]'
+         from experiments cross join numbers where id = ?1`,
+      )
+      .bind(id, MAX_EXPERIMENT_ITEMS - items.length, Number.MAX_SAFE_INTEGER)
+      .run()
+    await link((await problem()).id, versionId)
+    expect(await problem()).toMatchObject({ proof: { items: items.length, fixed: items.length } })
   })
 })

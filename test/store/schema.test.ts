@@ -84,7 +84,6 @@ describe('the schema', () => {
  */
 const MIXED: readonly string[] = [
   'batch: attribution_jobs, feedback, traces with users',
-  'select: observations, problem_cases, spans, traces with experiment_results',
   'write users: feedback, traces with users',
 ]
 
@@ -219,7 +218,23 @@ describe('the SQL statements in requests and jobs', () => {
     await throughAccess.get('/api/session/organizations')
     await org.clientOf(await org.keyFor({}), bindings).get('/api/users')
     await caller.patch(`/api/users/${crypto.randomUUID()}`, { email: 'x@example.com', name: 'x' })
-    await caller.get(`/api/experiments/${world.experiment.baselineId}/items?problemId=${problems[0].id}`)
+    // A correction that's an item of a candidate's experiment, for the proof of a fix.
+    const candidate = (await caller.post('/api/prompts', { projectSlug: 'support', stepId: 'fixed', content: 'x' }))
+      .body
+    const wrong = aSpan({ trace_id, span_id: crypto.randomUUID(), step_id: 'fixed', output: 12 })
+    await caller.post('/api/v1/spans', wrong, header)
+    await caller.put(`/api/spans/${wrong.span_id}/review`, { decision: 'correct', approvedOutput: 24 })
+    const { datasets } = (await caller.get('/api/datasets?projectSlug=support&limit=200')).body
+    const datasetId = datasets.find(({ stepId }: { stepId: string }) => stepId === 'fixed').id
+    await caller.patch(`/api/datasets/${datasetId}/items/${wrong.span_id}`, { split: 'test' })
+    const trial = { projectSlug: 'support', datasetId, runner: 'client', promptVersionId: candidate.versionId }
+    const experiment = `/api/experiments/${(await caller.post('/api/experiments', trial)).body.id}`
+    await caller.post(`${experiment}/results`, { results: [{ itemId: wrong.span_id, output: 24 }] })
+    const all = (await caller.get('/api/problems?projectSlug=support&limit=200')).body.problems
+    const fixed = all.find(({ stepId }: { stepId: string }) => stepId === 'fixed')
+    await caller.patch(`/api/problems/${fixed.id}`, { candidateVersionId: candidate.versionId })
+    expect((await caller.get(`/api/problems/${fixed.id}`)).body.proof).toMatchObject({ items: 1, fixed: 1 })
+    expect((await caller.get(`${experiment}/items?problemId=${fixed.id}`)).body.items).toHaveLength(1)
     await caller.put(`/api/projects/${org.project.id}/step-names`, { names: { drafted: 'answered' } })
     await caller.delete(`/api/traces/${id}`)
     const { JOBS, ...withoutQueue } = bindings

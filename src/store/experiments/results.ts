@@ -347,6 +347,8 @@ export async function findResultIds({ database }: Store, { key }: ExperimentReco
 export interface ResultFacts {
   outcome: Outcome
   change: Change | null
+  /** Whether the baseline is right. Null if that's unknown. */
+  wasRight: boolean | null
   /** A person's decision on the output. */
   verdict: ItemVerdict | null
   /** Whether the output means the same as the expected one, according to a model. */
@@ -368,13 +370,19 @@ export async function findOutcomes(
           change: experimentResults.change,
           verdict: experimentResults.verdict,
         }),
+        wasRight: WAS_RIGHT,
         saidSame: SAID_SAME,
       })
       .from(experimentResults)
       .leftJoin(resultJudgments, isJudgmentOf)
       .where(itemIds === undefined ? eq(experimentResults.experimentKey, key) : ofItems({ key }, itemIds)),
   ])
-  return new Map(rows.map(({ itemId, saidSame, ...result }) => [itemId, { ...result, saidSame: flagOf(saidSame) }]))
+  return new Map(
+    rows.map(({ itemId, wasRight, saidSame, ...result }) => [
+      itemId,
+      { ...result, wasRight: flagOf(wasRight), saidSame: flagOf(saidSame) },
+    ]),
+  )
 }
 
 /** The outputs of the results on these items, by item. Items without an output are missing. */

@@ -1,10 +1,10 @@
 import { and, eq, sql } from 'drizzle-orm'
 import { readPlain } from '../core/database.ts'
-import { isOneOf } from '../core/rows.ts'
+import { rowSet } from '../core/rows.ts'
 import { isStep } from '../core/step-names.ts'
 import type { Store } from '../core/store.ts'
 import { isAnswerShown } from '../core/veil.ts'
-import type { ExperimentRecord } from '../experiments/experiments.ts'
+import type { ItemHead } from '../datasets/items.ts'
 import { experimentResults, experiments } from '../schema/experiments.ts'
 import { problemCases, problems } from '../schema/problems.ts'
 import { traces } from '../schema/traces.ts'
@@ -17,40 +17,43 @@ export interface ProofCounts {
   fixed: number
 }
 
-/** Whether a row of `experiment_results` is for a problem's item: production was wrong about it, and it's a case. */
-const isItemOf = ({ projectKey, stepId, errorType, docSlug }: ProblemInProject) =>
+/** Whether a row of `problem_cases` is a case of a problem. */
+const isCaseOf = ({ projectKey, stepId, errorType, docSlug }: ProblemInProject) =>
   and(
-    eq(experimentResults.wasRight, false),
-    eq(problemCases.traceKey, experimentResults.traceKey),
-    eq(problemCases.spanId, experimentResults.itemId),
     eq(problemCases.projectKey, projectKey),
     isStep(projectKey, problemCases.stepId, stepId),
     eq(problemCases.errorType, errorType),
     eq(problemCases.docSlug, docSlug),
   )
 
-/** Finds which of an experiment's items belong to a problem, as far as the viewer may see them, by id. */
+/** The items that a query looks for among the cases. `isFixed` is 1 or 0. */
+const ITEMS = rowSet(['itemId', 'traceKey', 'isFixed'])
+
+/** The cases of a problem among `items`, which are encoded as `ITEMS`. */
+const casesAmong = (items: string, problem: ProblemInProject) => sql`
+  from ${ITEMS.from(items)} cross join ${problemCases}
+  where ${problemCases.traceKey} = ${ITEMS.row.traceKey} and ${problemCases.spanId} = ${ITEMS.row.itemId}
+    and ${isCaseOf(problem)}`
+
+/** Finds which items are cases of a problem, as far as the viewer may see them, by id. */
 export async function findProblemItems(
   store: Store,
-  { key }: ExperimentRecord,
   problem: ProblemInProject,
-  itemIds: readonly string[],
+  heads: readonly ItemHead[],
 ): Promise<Set<string>> {
-  if (itemIds.length === 0) return new Set()
-  const isShown = isAnswerShown(store)
-  const rows = await store.database
-    .select({ itemId: sql<string>`${experimentResults.itemId}`.as('item_id') })
-    .from(experimentResults)
-    .crossJoin(problemCases)
-    .where(
-      and(
-        eq(experimentResults.experimentKey, key),
-        isOneOf(experimentResults.itemId, itemIds),
-        isItemOf(problem),
-        isShown && sql`exists (select 1 from ${traces} where ${traces.key} = ${problemCases.traceKey} and ${isShown})`,
+  if (heads.length === 0) return new Set()
+  const items = ITEMS.encodeAll(heads.map(({ id, place: [, traceKey] }) => ({ itemId: id, traceKey, isFixed: 0 })))
+  const shown = isAnswerShown(store)
+  const isShown =
+    shown && sql`exists (select 1 from ${traces} where ${traces.key} = ${problemCases.traceKey} and ${shown})`
+  const found = await Promise.all(
+    store.shards.map(({ database }) =>
+      database.all<{ itemId: string }>(
+        sql`select ${ITEMS.row.itemId} as itemId ${casesAmong(items, problem)} ${isShown ? sql`and ${isShown}` : sql``}`,
       ),
-    )
-  return new Set(rows.map(({ itemId }) => itemId))
+    ),
+  )
+  return new Set(found.flat().map(({ itemId }) => itemId))
 }
 
 /**
@@ -58,52 +61,55 @@ export async function findProblemItems(
  * of one split. Undefined if there is no such experiment.
  */
 export async function countFixed(
-  { database, organization }: Store,
+  store: Store,
   problem: ProblemInProject,
   { experimentId, split }: { experimentId: string; split: string },
 ): Promise<(ProofCounts & { removed: number }) | undefined> {
-  const counts = sql<string>`(
-    select json_array(count(*), coalesce(sum(${experimentResults.change} = 'fixed'), 0))
-    from ${experimentResults} cross join ${problemCases}
-    where ${and(
-      eq(experimentResults.experimentKey, experiments.key),
-      eq(experimentResults.split, split),
-      isItemOf(problem),
-    )})`
+  const { database, organization } = store.control
+  // One value, which is the next query's parameter as it is. An experiment is limited to `MAX_EXPERIMENT_ITEMS`, whose ids
+  // and keys fit.
+  const wrong = sql<string>`(
+    select json_group_array(json_array(
+      ${experimentResults.itemId}, ${experimentResults.traceKey}, ${experimentResults.change} is 'fixed'))
+    from ${experimentResults}
+    where ${experimentResults.experimentKey} = ${experiments.key} and ${experimentResults.split} = ${split}
+      and ${experimentResults.wasRight} = 0)`
   const [[row]] = await readPlain(database, [
     database
       .select({
         removed: sql<number>`${experiments.removed}`.as('removed'),
-        counts: sql<string>`${counts}`.as('counts'),
+        wrong: sql<string>`${wrong}`.as('wrong'),
       })
       .from(experiments)
       .where(and(eq(experiments.id, experimentId), eq(experiments.organizationKey, organization.key))),
   ])
   if (!row) return undefined
-  const [items, fixed]: [number, number] = JSON.parse(row.counts)
-  return { items, fixed, removed: row.removed }
+  const counts = await Promise.all(
+    store.shards.map(shard =>
+      shard.database.all<ProofCounts>(sql`
+        select count(*) as items, coalesce(sum(${ITEMS.row.isFixed}), 0) as fixed ${casesAmong(row.wrong, problem)}`),
+    ),
+  )
+  const sum = (field: keyof ProofCounts) => counts.flat().reduce((total, each) => total + each[field], 0)
+  return { items: sum('items'), fixed: sum('fixed'), removed: row.removed }
 }
 
 /** Counts a problem's cases after a time and up to another, at most `limit`. */
 export async function countCases(
-  { database }: Store,
-  { projectKey, stepId, errorType, docSlug }: ProblemInProject,
+  store: Store,
+  problem: ProblemInProject,
   { after, until, limit }: { after: number; until: number; limit: number },
 ): Promise<number> {
-  const found = await database
-    .select({ at: problemCases.at })
-    .from(problemCases)
-    .where(
-      and(
-        eq(problemCases.projectKey, projectKey),
-        isStep(projectKey, problemCases.stepId, stepId),
-        eq(problemCases.errorType, errorType),
-        eq(problemCases.docSlug, docSlug),
-        sql`${problemCases.at} > ${after} and ${problemCases.at} <= ${until}`,
-      ),
-    )
-    .limit(limit)
-  return found.length
+  const found = await Promise.all(
+    store.shards.map(({ database }) =>
+      database
+        .select({ at: problemCases.at })
+        .from(problemCases)
+        .where(and(isCaseOf(problem), sql`${problemCases.at} > ${after} and ${problemCases.at} <= ${until}`))
+        .limit(limit),
+    ),
+  )
+  return Math.min(limit, found.flat().length)
 }
 
 /**
@@ -111,7 +117,7 @@ export async function countCases(
  * changed the problem since.
  */
 export async function saveProof(
-  { database }: Store,
+  { control: { database } }: Store,
   problem: ProblemInProject & { revision: string },
   proof: string,
 ): Promise<void> {
