@@ -1,5 +1,5 @@
 /*
- * Where each table lies once a deployment has more than one database (docs/decisions/0014). A statement goes to one
+ * Where each table is once a deployment has more than one database (docs/decisions/0014). A statement goes to one
  * database, and so do the writes of a batch, so the tables that they share have to be in the same one.
  */
 

@@ -90,7 +90,7 @@ export const problems = sqliteTable(
      * existed.
      */
     proof: text('proof'),
-    /** The state that webhooks were last told. Null if it isn't known yet, because an earlier release wrote the row. */
+    /** The state that webhooks last reported. Null if it isn't known yet, because an earlier release wrote the row. */
     knownState: text('known_state', { enum: PROBLEM_STATES }),
     updatedAt: integer('updated_at').notNull(),
     /** Identifies the last change. */

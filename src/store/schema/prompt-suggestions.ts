@@ -12,7 +12,7 @@ export const promptSuggestions = sqliteTable(
     /** The version that was the problem's candidate at the request. */
     candidateBefore: text('candidate_before'),
     requestedAt: integer('requested_at').notNull(),
-    /** Who asked for it and in which request, for the audit log. Null once the version is added. */
+    /** Who asked for it, and in which request, for the audit log. Null once the version has been added. */
     keyId: text('key_id'),
     userId: text('user_id'),
     requestId: text('request_id').notNull(),

@@ -6,7 +6,7 @@ import { DELIVERY_STATES, DISABLED_REASONS, WEBHOOK_FORMATS } from '../../domain
 export const webhooks = sqliteTable(
   'webhooks',
   {
-    /** Never used again, because deliveries of a deleted webhook may be left. */
+    /** Never reused, because deliveries of a deleted webhook may still exist. */
     key: integer('key').primaryKey({ autoIncrement: true }),
     /** Clients may choose it, so it's unique in its organization only. */
     id: text('id').notNull(),
@@ -31,12 +31,12 @@ export const webhooks = sqliteTable(
     disabledReason: text('disabled_reason', { enum: DISABLED_REASONS }),
     /** The first failure after the last success. Null if the last attempt was a success. */
     failingSince: integer('failing_since'),
-    /** How many failures in a row led to its rest, and until when it rests. */
+    /** How many failures in a row caused the current pause, and when the pause ends. */
     restCount: integer('rest_count').notNull(),
     restsUntil: integer('rests_until'),
     /** When a run has to look at its deliveries. Null if none is pending. */
     dueAt: integer('due_at'),
-    /** Until when a run sends to it, so that others leave it alone. Null if none does. */
+    /** When the lease of the run that sends to it ends. Until then, other runs leave it alone. Null if there's none. */
     busyUntil: integer('busy_until'),
     createdAt: integer('created_at').notNull(),
     updatedAt: integer('updated_at').notNull(),
@@ -50,13 +50,13 @@ export const webhooks = sqliteTable(
 )
 
 /**
- * The outbox: what happened in projects with a webhook that asks for it. Each row is written in the batch of its change.
- * It has no values of traces, which deliveries read when they are sent.
+ * The outbox: events in projects with a webhook that subscribes to them. Each row is written in the batch of its
+ * change. It has no values of traces, which deliveries read when they are sent.
  */
 export const webhookEvents = sqliteTable(
   'webhook_events',
   {
-    /** Events are numbered in the order in which the database committed them. Numbers are never used again. */
+    /** Events are numbered in the order in which the database committed them. Numbers are never reused. */
     sequence: integer('sequence').primaryKey({ autoIncrement: true }),
     /** The `webhook-id` of its deliveries. */
     id: text('id').notNull().unique(),
