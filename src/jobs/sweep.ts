@@ -45,13 +45,11 @@ export async function sweep(env: Env, now: number): Promise<void> {
   const open = (shard: number) => openUnscopedStore(env, new Deadline(JOB_DEADLINE_MS, JOB_ATTEMPT_MS), shard)
   const control = open(0)
   await attempt({ kind: 'shards' }, () => followShards(env, now))
-  const purges = await Promise.all([control, ...boundShards(env).map(open)].map(each => sweepTraces(each, run)))
+  const databases = [control, ...boundShards(env).map(open)]
+  const purges = await Promise.all(databases.map(each => sweepTraces(each, run)))
   await sweepAccounts(control, run)
   if (purges.every(count => count === 0)) await attempt({ kind: 'orphans' }, () => sweepOrphans(control, now))
-  await attempt({ kind: 'webhooks' }, async () => {
-    const due = await listDueProjects(control, now, run.limit)
-    for (const project of due.slice(0, run.limit)) await resend({ kind: 'send_events', ...project }, env)
-  })
+  for (const each of databases) await sweepEvents(each, run)
   // This comes last, because without a queue, a job runs here for up to a minute or so.
   await attempt({ kind: 'model_jobs' }, async () => {
     const due = await takeDueModelJobs(control, now, run.limit)
@@ -88,6 +86,15 @@ async function sweepTraces(store: UnscopedStore, { env, now, limit }: Run): Prom
   await attempt({ kind: 'event_retention', ...shard }, () => expireEvents(store, now))
   await attempt({ kind: 'outputs', ...shard }, () => countOutputs(store, now))
   return purges?.length ?? 0
+}
+
+/** Sends a database's events. One that doesn't respond has used up its time by now. */
+async function sweepEvents(store: UnscopedStore, { env, now, limit }: Run): Promise<void> {
+  const shard = inShard(store.shard)
+  await attempt({ kind: 'webhooks', ...shard }, async () => {
+    const due = await listDueProjects(store, now, limit)
+    for (const project of due.slice(0, limit)) await resend({ kind: 'send_events', ...project, ...shard }, env)
+  })
 }
 
 /** The work that covers all databases, with its progress in the control database. */

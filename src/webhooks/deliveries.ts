@@ -4,7 +4,7 @@ import { EVENT_ID, WEBHOOK_ID } from '../api/story.ts'
 import { newId } from '../domain/ids.ts'
 import { DELIVERY_STATES } from '../domain/webhook.ts'
 import { described, isoTime, Uuid } from '../http/atoms.ts'
-import { firstOf, NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
+import { NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
 import { EVENT_RETENTION_DAYS } from '../limits.ts'
 import {
   addTestDelivery,
@@ -42,11 +42,8 @@ export const listDeliveries = endpoint({
   const { items, nextCursor } = await pageOf({
     list: ['deliveries', store.organization.id, webhook.id, query.state ?? ''],
     query,
-    place: ['number'],
-    read: async (limit, after) => {
-      const page = { state: query.state, limit: limit + 1, before: after?.[0] }
-      return firstOf(await readDeliveries(store, webhook, page), limit, ({ sequence }) => [sequence])
-    },
+    place: ['string'],
+    read: (limit, after) => readDeliveries(store, webhook, { state: query.state, limit, after: after?.[0] }),
   })
   return { status: 200, body: { deliveries: items.map(each => toDelivery(webhook, each)), nextCursor } }
 })

@@ -43,8 +43,9 @@ interface Receiver {
 }
 
 /**
- * Sends a project's events, for a limited time. Returns when to continue, or null if nothing is left. Several runs may
- * overlap, because a run takes a lease on each webhook, and on each delivery.
+ * Sends a project's new events in a database, and other deliveries to the same webhooks in every database, for a limited
+ * time. Returns when to continue, or null if nothing is left. Several runs may overlap, because a run takes a lease on
+ * each webhook, and on each delivery.
  */
 export async function sendEvents(env: Env, store: Store, projectKey: number | null): Promise<number | null> {
   const startedAt = Date.now()
@@ -75,7 +76,7 @@ async function sendTo(
     const ready = [...mine.values()].filter(({ isDown }) => !isDown).map(({ webhook }) => webhook)
     const claimed = await claimDeliveries(store, ready, { token, now: Date.now() })
     if (claimed.length === 0) break
-    await sendAll(env, store, mine, claimed, { token, endsAt })
+    await sendAll(env, mine, claimed, { token, endsAt })
   }
   return giveBackReceivers(store, webhooks, busyUntil)
 }
@@ -126,40 +127,55 @@ const hasFailedLong = ({ failingSince }: WebhookRecord, now: number): boolean =>
 /** Sends claimed deliveries, a few at a time. Begins none after `endsAt`. */
 async function sendAll(
   env: Env,
-  store: Store,
   receivers: ReadonlyMap<number, Receiver>,
   claimed: readonly ClaimedDelivery[],
   { token, endsAt }: { token: string; endsAt: number },
 ): Promise<void> {
-  const events = await findEvents(
-    store,
-    claimed.map(({ sequence }) => sequence),
-  )
+  const events = await findEventsOf(claimed)
   const waiting = [...claimed]
   const released: ClaimedDelivery[] = []
   const dropped: ClaimedDelivery[] = []
   const lane = async () => {
     for (let delivery = waiting.shift(); delivery; delivery = waiting.shift()) {
       const receiver = receivers.get(delivery.webhookKey)
-      const event = events.get(delivery.sequence)
+      const event = events.get(delivery)
       if (!event || event.isGone || event.isVeiled) dropped.push(delivery)
       else if (!receiver || receiver.isDown || Date.now() >= endsAt) released.push(delivery)
       else {
-        const details = await readDetails(store, event, receiver.webhook)
-        if (details) await sendOne(env, store, receiver, delivery, { ...event, details }, token)
+        const details = await readDetails(delivery.store, event, receiver.webhook)
+        if (details) await sendOne(env, receiver, delivery, { ...event, details }, token)
         else dropped.push(delivery)
       }
     }
   }
   await Promise.all(Array.from({ length: CONCURRENT_DELIVERIES }, lane))
-  await dropDeliveries(store, dropped, token)
-  await releaseDeliveries(store, released, token, Date.now())
+  await dropDeliveries(dropped, token)
+  await releaseDeliveries(released, token, Date.now())
+}
+
+/** The events of deliveries, each from its own database. */
+async function findEventsOf(claimed: readonly ClaimedDelivery[]): Promise<Map<ClaimedDelivery, SendableEvent>> {
+  const found = await Promise.all(
+    Array.from(
+      Map.groupBy(claimed, ({ store }) => store),
+      async ([store, deliveries]) => {
+        const events = await findEvents(
+          store,
+          deliveries.map(({ sequence }) => sequence),
+        )
+        return deliveries.flatMap(delivery => {
+          const event = events.get(delivery.sequence)
+          return event ? [[delivery, event] as const] : []
+        })
+      },
+    ),
+  )
+  return new Map(found.flat())
 }
 
 /** Sends one event to one receiver, and stores the outcome. */
 async function sendOne(
   env: Env,
-  store: Store,
   receiver: Receiver,
   delivery: ClaimedDelivery,
   event: SendableEvent & { details: JsonObject },
@@ -179,10 +195,10 @@ async function sendOne(
     env,
   )
   if (outcome.isDown || isGone) receiver.isDown = true
-  await finishAttempt(store, delivery, token, outcome)
+  await finishAttempt(delivery, token, outcome)
   const at = outcome.attemptedAt + outcome.durationMs
   if (isGone || (!outcome.isSuccess && hasFailedLong(webhook, at))) {
-    await switchOff(store, webhook, isGone ? 'gone' : 'failing', { now: at, requestId: newId() })
+    await switchOff(delivery.store, webhook, isGone ? 'gone' : 'failing', { now: at, requestId: newId() })
     receiver.isDown = true
   }
 }

@@ -5,9 +5,16 @@ import type { Store } from './store.ts'
  * Reads from each database that may have the organization's traces, in parallel. A database that doesn't respond is left
  * out, and the response's header names it. Throws if none responds.
  */
-export async function readShards<Found>(store: Store, read: (shard: Store) => Promise<Found>): Promise<Found[]> {
-  const { shards, missing } = store
-  const { found, failures } = await readSome(shards, read)
+export const readShards = <Found>(store: Store, read: (shard: Store) => Promise<Found>): Promise<Found[]> =>
+  readEach(store, store.shards, read)
+
+/** The same for some of the store's databases. */
+export async function readEach<Found>(
+  { missing }: Store,
+  databases: readonly Store[],
+  read: (store: Store) => Promise<Found>,
+): Promise<Found[]> {
+  const { found, failures } = await readSome(databases, read)
   const [first] = failures
   if (first && found.length === 0) throw first.error
   for (const { shard } of failures) missing.add(shard)

@@ -1,4 +1,4 @@
-import { and, asc, eq, gt, isNull, type SQL, sql } from 'drizzle-orm'
+import { and, asc, eq, gt, isNull, lte, or, type SQL, sql } from 'drizzle-orm'
 import {
   CLEANED_WEBHOOKS,
   DAY_MS,
@@ -9,7 +9,7 @@ import {
   PURGED_EVENTS,
   WEBHOOK_PASS_MS,
 } from '../../limits.ts'
-import { valuesOf } from '../core/rows.ts'
+import { isOneOf, rowSet, valuesOf } from '../core/rows.ts'
 import type { Store, UnscopedStore } from '../core/store.ts'
 import { findDuePass, savePass } from '../core/sweeps.ts'
 import { webhookDeliveries, webhookEvents, webhooks } from '../schema/webhooks.ts'
@@ -20,27 +20,48 @@ import { webhookDeliveries, webhookEvents, webhooks } from '../schema/webhooks.t
  * got it. Deliveries of deleted webhooks are found by walking the webhooks' keys.
  */
 
+const RECEIVERS = rowSet(['key', 'organizationKey', 'projectKey'])
+
+/** The webhooks of organizations as `receiver`, for statements in a database that may not have their table. */
+async function receiversFor(
+  { shard, control }: { shard: number; control: { database: Store['database'] } },
+  organizationKeys: readonly number[],
+): Promise<SQL> {
+  if (shard === 0) return sql`${webhooks} receiver`
+  const { key, organizationKey, projectKey } = webhooks
+  const found = await control.database
+    .select({ key, organizationKey, projectKey })
+    .from(webhooks)
+    .where(isOneOf(organizationKey, organizationKeys))
+  const { row } = RECEIVERS
+  return sql`(select ${row.key} as key, ${row.organizationKey} as organization_key, ${row.projectKey} as project_key
+    from ${RECEIVERS.from(RECEIVERS.encodeAll(found))}) receiver`
+}
+
 /**
  * The query of the primary keys of events' deliveries, without those of deleted webhooks. `condition` selects `event`, a
  * row of `webhook_events`.
  */
-const deliveriesOf = (condition: SQL): SQL => sql`
-  select receiver.key, event.sequence from ${webhookEvents} event cross join ${webhooks} receiver
+const deliveriesOf = (condition: SQL, receivers: SQL): SQL => sql`
+  select receiver.key, event.sequence from ${webhookEvents} event cross join ${receivers}
   where ${condition} and receiver.organization_key = event.organization_key
     and (receiver.project_key = event.project_key or receiver.project_key is null)`
 
 /** The condition on deliveries that they're about events that a condition selects. */
-const isDeliveryOf = (condition: SQL): SQL => sql`(webhook_key, sequence) in (${deliveriesOf(condition)})`
+const isDeliveryOf = (condition: SQL, receivers: SQL): SQL =>
+  sql`(webhook_key, sequence) in (${deliveriesOf(condition, receivers)})`
 
 /**
- * Deletes some of the organization's events, and their deliveries. Returns whether there may be more. `condition` is on
- * `webhook_events`.
+ * Deletes some of the organization's events in a database, and their deliveries. Returns whether there may be more.
+ * `condition` is on `webhook_events`.
  */
-export async function deleteEvents({ database, organization }: Store, condition: SQL): Promise<boolean> {
+export async function deleteEvents(store: Store, condition: SQL): Promise<boolean> {
+  const { database, organization } = store
+  const receivers = await receiversFor(store, [organization.key])
   const piece = sql`(select sequence from ${webhookEvents}
     where ${condition} and organization_key = ${organization.key} order by sequence limit ${PURGED_EVENTS})`
   const [, { meta }] = await database.batch([
-    database.delete(webhookDeliveries).where(isDeliveryOf(sql`event.sequence in ${piece}`)),
+    database.delete(webhookDeliveries).where(isDeliveryOf(sql`event.sequence in ${piece}`, receivers)),
     database.delete(webhookEvents).where(sql`sequence in ${piece}`),
   ])
   return meta.changes === PURGED_EVENTS
@@ -51,10 +72,11 @@ export async function deleteEvents({ database, organization }: Store, condition:
  * With null, in the organization's other events. Returns the last event's sequence, or null if there are no more.
  */
 export async function renameInEvents(
-  { database, organization }: Store,
+  store: Store,
   { userId, newId }: { userId: string; newId: string },
   { projectKey, after }: { projectKey: number | null; after: number },
 ): Promise<number | null> {
+  const { database, organization } = store
   const found = await database
     .select({ sequence: webhookEvents.sequence })
     .from(webhookEvents)
@@ -69,6 +91,7 @@ export async function renameInEvents(
     .limit(DELETION_EVENTS)
   const last = found.at(-1)
   if (!last) return null
+  const receivers = await receiversFor(store, [organization.key])
   const piece = valuesOf(found.map(({ sequence }) => sequence))
   await database.batch([
     database
@@ -85,7 +108,7 @@ export async function renameInEvents(
       .update(webhookDeliveries)
       .set({ answer: sql`replace(${webhookDeliveries.answer}, ${userId}, ${newId})` })
       .where(
-        sql`${isDeliveryOf(sql`event.sequence in ${piece}`)} and instr(${webhookDeliveries.answer}, ${userId}) > 0`,
+        sql`${isDeliveryOf(sql`event.sequence in ${piece}`, receivers)} and instr(${webhookDeliveries.answer}, ${userId}) > 0`,
       ),
   ])
   return last.sequence
@@ -95,7 +118,7 @@ export async function renameInEvents(
 type Place = { stage: 'events'; after: number } | { stage: 'webhooks'; after: number }
 
 /**
- * Continues a pass over old events and deleted webhooks, by one bounded piece. Returns whether there's more to do now. Safe
+ * Continues a pass over a database's old events and deleted webhooks, by one bounded piece. Returns whether there's more to do now. Safe
  * to run twice or concurrently.
  */
 export async function deleteOldEvents(unscoped: UnscopedStore, now: number): Promise<boolean> {
@@ -103,17 +126,22 @@ export async function deleteOldEvents(unscoped: UnscopedStore, now: number): Pro
   if (saved === undefined) return false
   const place: Place = saved === '' ? { stage: 'events', after: 0 } : JSON.parse(saved)
   const next =
-    place.stage === 'events' ? await expireEvents(unscoped, place, now) : await forgetWebhooks(unscoped, place)
+    place.stage === 'events' ? await expireEvents(unscoped, place, now) : await visitWebhooks(unscoped, place, now)
   const pass = next ? { cursor: JSON.stringify(next), dueAt: now } : { cursor: '', dueAt: now + WEBHOOK_PASS_MS }
   await savePass(unscoped, 'webhooks', pass)
   return next !== null
 }
 
 /** Deletes the next expired events and their deliveries, except what's still waiting to be sent. */
-async function expireEvents({ database }: UnscopedStore, { after }: Place, now: number): Promise<Place> {
+async function expireEvents(unscoped: UnscopedStore, { after }: Place, now: number): Promise<Place> {
+  const { database } = unscoped
   const before = now - EVENT_RETENTION_DAYS * DAY_MS
   const found = await database
-    .select({ sequence: webhookEvents.sequence, at: webhookEvents.at })
+    .select({
+      sequence: webhookEvents.sequence,
+      at: webhookEvents.at,
+      organizationKey: webhookEvents.organizationKey,
+    })
     .from(webhookEvents)
     .where(gt(webhookEvents.sequence, after))
     .orderBy(asc(webhookEvents.sequence))
@@ -125,35 +153,72 @@ async function expireEvents({ database }: UnscopedStore, { after }: Place, now: 
   if (!last) return { stage: 'webhooks', after: 0 }
   const piece = valuesOf(old.map(({ sequence }) => sequence))
   const isOld = sql`event.sequence in ${piece}`
+  const receivers = await receiversFor(unscoped, [...new Set(old.map(({ organizationKey }) => organizationKey))])
   await database.batch([
-    database.delete(webhookDeliveries).where(and(isDeliveryOf(isOld), isNull(webhookDeliveries.nextAttemptAt))),
+    database
+      .delete(webhookDeliveries)
+      .where(and(isDeliveryOf(isOld, receivers), isNull(webhookDeliveries.nextAttemptAt))),
     database.delete(webhookEvents).where(
       and(
         sql`${webhookEvents.sequence} in ${piece}`,
         eq(webhookEvents.isNew, false),
         sql`${webhookEvents.sequence} not in (
           select pending.sequence from ${webhookDeliveries} pending
-          where (pending.webhook_key, pending.sequence) in (${deliveriesOf(isOld)}))`,
+          where (pending.webhook_key, pending.sequence) in (${deliveriesOf(isOld, receivers)}))`,
       ),
     ),
   ])
   return { stage: 'events', after: last.sequence }
 }
 
-/** Deletes deliveries of the next deleted webhooks. Seeks from webhook to webhook. */
-async function forgetWebhooks({ database }: UnscopedStore, place: Place): Promise<Place | null> {
+/** Deletes deliveries of the next deleted webhooks, and wakes the others. Seeks from webhook to webhook. */
+async function visitWebhooks(unscoped: UnscopedStore, place: Place, now: number): Promise<Place | null> {
+  const { database, shard } = unscoped
   const firstAfter = (key: SQL) => sql`select min(webhook_key) from ${webhookDeliveries} where webhook_key > ${key}`
+  const isGone = shard === 0 ? sql`not exists (select 1 from ${webhooks} where ${webhooks.key} = listed.key)` : sql`0`
   const listed = await database.all<{ key: number; isGone: number }>(sql`
     with recursive listed (key) as (
       ${firstAfter(sql`${place.after}`)} union all
       select (${firstAfter(sql`listed.key`)}) from listed where listed.key is not null limit ${CLEANED_WEBHOOKS})
-    select key, not exists (select 1 from ${webhooks} where ${webhooks.key} = listed.key) as isGone
-    from listed where key is not null`)
+    select key, ${isGone} as isGone from listed where key is not null`)
   const last = listed.at(-1)
   if (!last) return null
-  const gone = listed.filter(({ isGone }) => isGone === 1).map(({ key }) => key)
+  const keys = listed.map(({ key }) => key)
+  const gone =
+    shard === 0
+      ? listed.filter(each => each.isGone === 1).map(({ key }) => key)
+      : await wakeWebhooks(unscoped, keys, now)
   const isCut = gone.length > 0 && (await deleteDeliveries(database, gone)).meta.changes === PURGE_ROWS
   return isCut ? place : { stage: 'webhooks', after: last.key }
+}
+
+/**
+ * Makes webhooks due whose deliveries in a shard are due. A run does the same, but in another database than the
+ * deliveries, so it may be interrupted in between. Returns the keys of webhooks that don't exist anymore.
+ */
+async function wakeWebhooks(
+  { database, control }: UnscopedStore,
+  keys: readonly number[],
+  now: number,
+): Promise<number[]> {
+  const waiting = await database
+    .selectDistinct({ key: webhookDeliveries.webhookKey })
+    .from(webhookDeliveries)
+    .where(and(isOneOf(webhookDeliveries.webhookKey, keys), lte(webhookDeliveries.nextAttemptAt, now)))
+  const isWaiting = isOneOf(
+    webhooks.key,
+    waiting.map(({ key }) => key),
+  )
+  await control.database
+    .update(webhooks)
+    .set({ dueAt: now })
+    .where(and(isWaiting, eq(webhooks.isEnabled, true), or(isNull(webhooks.dueAt), gt(webhooks.dueAt, now))))
+  const existing = await control.database
+    .select({ key: webhooks.key })
+    .from(webhooks)
+    .where(isOneOf(webhooks.key, keys))
+  const existingKeys = new Set(existing.map(({ key }) => key))
+  return keys.filter(key => !existingKeys.has(key))
 }
 
 /** The statement that deletes some deliveries of webhooks. */

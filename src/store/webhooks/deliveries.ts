@@ -2,8 +2,9 @@ import { and, desc, eq, isNull, lt, type SQL, sql } from 'drizzle-orm'
 import type { DeliveryState, SentType } from '../../domain/webhook.ts'
 import { TEST_EVENT } from '../../domain/webhook.ts'
 import { type Act, actorOf, recordAct } from '../accounts/audit.ts'
+import { readEach } from '../core/across.ts'
 import { isOneOf, selectFor } from '../core/rows.ts'
-import type { Store } from '../core/store.ts'
+import { mayHaveTraces, type Store } from '../core/store.ts'
 import { projects } from '../schema/accounts.ts'
 import { traces } from '../schema/traces.ts'
 import { webhookDeliveries, webhookEvents, webhooks } from '../schema/webhooks.ts'
@@ -12,6 +13,8 @@ import type { WebhookRecord } from './webhooks.ts'
 
 /** An event, and the state of its delivery to one webhook. */
 export interface Delivery {
+  /** Its database, and its number there. */
+  shard: number
   sequence: number
   /** The event's. */
   id: string
@@ -34,7 +37,7 @@ export interface Delivery {
   answer: string | null
 }
 
-/** The columns of an event that its payload needs, with its project and `ofLiveTrace` joined. */
+/** The columns of an event that its payload needs, with its project and `liveTraces` joined. */
 const eventColumns = {
   sequence: webhookEvents.sequence,
   id: webhookEvents.id,
@@ -44,13 +47,33 @@ const eventColumns = {
   project: { id: projects.id, slug: projects.slug },
   actorId: webhookEvents.actorId,
   data: webhookEvents.data,
-  trace: { id: traces.id, traceId: traces.traceId },
+  traceUuid: sql<string | null>`${traces.id}`,
+  traceId: sql<string | null>`${traces.traceId}`,
 }
 
-const ofLiveTrace = and(eq(traces.key, webhookEvents.traceKey), isNull(traces.deletedAt))
+/** Turns the columns of an event's trace into its trace. */
+const withTrace = <Row extends { traceUuid: string | null; traceId: string | null }>({
+  traceUuid,
+  traceId,
+  ...row
+}: Row) => ({ ...row, trace: traceUuid === null || traceId === null ? null : { id: traceUuid, traceId } })
 
-const selectDeliveries = ({ database, organization }: Store, webhookKey: number, condition: SQL | undefined) =>
-  database
+/** The table of traces, or one without rows for a database that has none of the organization's. */
+const tracesIn = (store: Store): SQL =>
+  mayHaveTraces(store)
+    ? sql`${traces}`
+    : sql`(select null as key, null as id, null as trace_id, null as deleted_at where false) as traces`
+
+const isLiveTrace = and(eq(traces.key, webhookEvents.traceKey), isNull(traces.deletedAt))
+
+async function readDeliveries(
+  store: Store,
+  webhookKey: number,
+  condition: SQL | undefined,
+  limit: number,
+): Promise<Delivery[]> {
+  const { database, organization, shard } = store
+  const rows = await database
     .select({
       ...eventColumns,
       state: webhookDeliveries.state,
@@ -65,27 +88,55 @@ const selectDeliveries = ({ database, organization }: Store, webhookKey: number,
     .from(webhookDeliveries)
     .innerJoin(webhookEvents, eq(webhookEvents.sequence, webhookDeliveries.sequence))
     .leftJoin(projects, eq(projects.key, webhookEvents.projectKey))
-    .leftJoin(traces, ofLiveTrace)
+    .leftJoin(tracesIn(store), isLiveTrace)
     .where(
       and(eq(webhookDeliveries.webhookKey, webhookKey), eq(webhookEvents.organizationKey, organization.key), condition),
     )
-
-/** A page of a webhook's deliveries, newest events first. */
-export const listDeliveries = (
-  store: Store,
-  webhook: { key: number },
-  { state, limit, before }: { state: DeliveryState | undefined; limit: number; before: number | undefined },
-): Promise<Delivery[]> =>
-  selectDeliveries(
-    store,
-    webhook.key,
-    and(
-      state && eq(webhookDeliveries.state, state),
-      before === undefined ? undefined : lt(webhookDeliveries.sequence, before),
-    ),
-  )
     .orderBy(desc(webhookDeliveries.sequence))
     .limit(limit)
+  return rows.map(row => ({ ...withTrace(row), shard }))
+}
+
+/**
+ * A page of a webhook's deliveries, newest events first. Each database has numbers of its own, so a place in the list is
+ * the last number in each: `<shard>:<sequence>`, separated by spaces. What's in others came later than the first page.
+ */
+export async function listDeliveries(
+  store: Store,
+  webhook: { key: number },
+  { state, limit, after }: { state: DeliveryState | undefined; limit: number; after: string | undefined },
+): Promise<{ items: Delivery[]; nextPlace: [string] | null }> {
+  const places = new Map(
+    after === undefined ? store.databases.map(({ shard }) => [shard, Number.MAX_SAFE_INTEGER]) : parsePlaces(after),
+  )
+  const lists = await readEach(
+    store,
+    store.databases.filter(({ shard }) => places.has(shard)),
+    each =>
+      readDeliveries(
+        each,
+        webhook.key,
+        and(state && eq(webhookDeliveries.state, state), lt(webhookDeliveries.sequence, places.get(each.shard) ?? 0)),
+        limit + 1,
+      ),
+  )
+  const items: Delivery[] = []
+  while (items.length < limit) {
+    const [newest] = lists
+      .filter(list => list.length > 0)
+      .toSorted(([one], [other]) => (other?.at ?? 0) - (one?.at ?? 0))
+    const item = newest?.shift()
+    if (!item) break
+    items.push(item)
+    places.set(item.shard, item.sequence)
+  }
+  const hasMore = lists.some(list => list.length > 0)
+  return { items, nextPlace: hasMore ? [Array.from(places, place => place.join(':')).join(' ')] : null }
+}
+
+/** Reads a place. A forged cursor may have any text. */
+const parsePlaces = (text: string): [shard: number, sequence: number][] =>
+  Array.from(text.matchAll(/(\d+):(\d+)/g), ([, shard, sequence]) => [Number(shard), Number(sequence)])
 
 /** Finds a webhook's delivery of an event. */
 export async function findDelivery(
@@ -93,8 +144,10 @@ export async function findDelivery(
   webhook: { key: number },
   eventId: string,
 ): Promise<Delivery | undefined> {
-  const [row] = await selectDeliveries(store, webhook.key, eq(webhookEvents.id, eventId))
-  return row
+  const found = await Promise.all(
+    store.databases.map(each => readDeliveries(each, webhook.key, eq(webhookEvents.id, eventId), 1)),
+  )
+  return found.flat()[0]
 }
 
 /** Lets the next run look at a webhook, even if it rests. */
@@ -170,27 +223,33 @@ export async function replayDelivery(
   store: Store,
   act: Act,
   webhook: Pick<WebhookRecord, 'key' | 'id' | 'projectKey'>,
-  { sequence, id }: Pick<Delivery, 'sequence' | 'id'>,
+  { shard, sequence, id }: Pick<Delivery, 'shard' | 'sequence' | 'id'>,
 ): Promise<void> {
-  const { database } = store
+  const { control } = store
   const { key, id: webhookId, projectKey } = webhook
-  await database.batch([
-    database
-      .update(webhookDeliveries)
-      .set({
-        state: 'pending',
-        attempts: sql`iif(${webhookDeliveries.state} = 'pending', ${webhookDeliveries.attempts}, 0)`,
-        nextAttemptAt: act.at,
-        leaseToken: null,
-      })
-      .where(and(eq(webhookDeliveries.webhookKey, key), eq(webhookDeliveries.sequence, sequence))),
-    wake(store, webhook, act.at),
-    recordAct(store, act, { action: 'webhook.replay', targetId: webhookId, projectKey, afterId: id }),
-  ])
+  const reset = store
+    .in(shard)
+    .database.update(webhookDeliveries)
+    .set({
+      state: 'pending',
+      attempts: sql`iif(${webhookDeliveries.state} = 'pending', ${webhookDeliveries.attempts}, 0)`,
+      nextAttemptAt: act.at,
+      leaseToken: null,
+    })
+    .where(and(eq(webhookDeliveries.webhookKey, key), eq(webhookDeliveries.sequence, sequence)))
+  const others = [
+    wake(control, webhook, act.at),
+    recordAct(control, act, { action: 'webhook.replay', targetId: webhookId, projectKey, afterId: id }),
+  ] as const
+  if (shard === 0) await control.database.batch([reset, ...others])
+  else {
+    await reset
+    await control.database.batch(others)
+  }
 }
 
 /** An event to send. */
-export interface SendableEvent extends Omit<Delivery, keyof typeof webhookDeliveries.$inferSelect> {
+export interface SendableEvent extends Omit<Delivery, 'shard' | keyof typeof webhookDeliveries.$inferSelect> {
   sequence: number
   /** As in `webhook_events`. */
   traceKey: number | null
@@ -201,22 +260,20 @@ export interface SendableEvent extends Omit<Delivery, keyof typeof webhookDelive
   isVeiled: boolean
 }
 
-/** Reads the events of deliveries, by sequence. */
-export async function findEvents(
-  { database, organization }: Store,
-  sequences: readonly number[],
-): Promise<Map<number, SendableEvent>> {
+/** Reads the events of deliveries in a database, by sequence. */
+export async function findEvents(store: Store, sequences: readonly number[]): Promise<Map<number, SendableEvent>> {
+  const { database, organization } = store
   const rows = await database
     .select({
       ...eventColumns,
       traceKey: webhookEvents.traceKey,
       subjectId: webhookEvents.subjectId,
       isGone: sql`(${webhookEvents.traceKey} is not null and ${traces.key} is null)`.mapWith(Boolean),
-      isVeiled: isVeiledEvent.mapWith(Boolean),
+      isVeiled: isVeiledEvent(store).mapWith(Boolean),
     })
     .from(webhookEvents)
     .leftJoin(projects, eq(projects.key, webhookEvents.projectKey))
-    .leftJoin(traces, ofLiveTrace)
+    .leftJoin(tracesIn(store), isLiveTrace)
     .where(and(isOneOf(webhookEvents.sequence, sequences), eq(webhookEvents.organizationKey, organization.key)))
-  return new Map(rows.map(row => [row.sequence, row]))
+  return new Map(rows.map(row => [row.sequence, withTrace(row)]))
 }

@@ -1,8 +1,16 @@
-import { and, asc, eq, gte, inArray, isNull, lte, or, type SQL, sql } from 'drizzle-orm'
+import { and, asc, eq, gte, inArray, isNotNull, isNull, lte, or, type SQL, sql } from 'drizzle-orm'
+import type { BatchItem } from 'drizzle-orm/batch'
 import type { EventType } from '../../domain/webhook.ts'
-import { CLAIMED_DELIVERIES, DELIVERY_LEASE_MS, MAX_WEBHOOK_REST_MS, MIN_WEBHOOK_REST_MS } from '../../limits.ts'
+import {
+  CLAIMED_DELIVERIES,
+  DELIVERY_LEASE_MS,
+  MAX_WEBHOOK_REST_MS,
+  MIN_WEBHOOK_REST_MS,
+  RESEND_AFTER_MS,
+} from '../../limits.ts'
 import { recordAct } from '../accounts/audit.ts'
 import { organizationColumns } from '../accounts/organizations.ts'
+import { readEach } from '../core/across.ts'
 import { isOneOf, rowSet, selectFor } from '../core/rows.ts'
 import type { Organization, Store, UnscopedStore } from '../core/store.ts'
 import { organizations, projects } from '../schema/accounts.ts'
@@ -12,14 +20,15 @@ import { isVeiledEvent } from './veiled-events.ts'
 import { selectWebhooks, type WebhookRecord } from './webhooks.ts'
 
 /*
- * How events reach receivers. An event becomes a delivery for each webhook that asks for it, and a run claims a few
- * deliveries at a time under a lease. The rows are authoritative; queue messages only say that there may be work.
+ * How events reach receivers. An event becomes a delivery for each webhook that asks for it, in the event's database, and
+ * a run claims a few deliveries at a time under a lease. The rows are authoritative; queue messages only say that there
+ * may be work. Webhooks are in the control database, so a run that sends to one takes its deliveries from every database.
  */
 
 /** The enabled webhooks that get a project's events. With null, those for every project. */
-export const listSendingWebhooks = (store: Store, projectKey: number | null): Promise<WebhookRecord[]> =>
+export const listSendingWebhooks = ({ control }: Store, projectKey: number | null): Promise<WebhookRecord[]> =>
   selectWebhooks(
-    store,
+    control,
     and(eq(webhooks.isEnabled, true), or(eq(webhooks.projectKey, projectKey ?? 0), isNull(webhooks.projectKey))),
   ).orderBy(asc(webhooks.key))
 
@@ -28,11 +37,11 @@ export const listSendingWebhooks = (store: Store, projectKey: number | null): Pr
  * slow receiver so keeps one run waiting at a time. Returns their keys.
  */
 export async function takeReceivers(
-  { database }: Store,
+  { control }: Store,
   receivers: readonly WebhookRecord[],
   { now, busyUntil }: { now: number; busyUntil: number },
 ): Promise<Set<number>> {
-  const taken = await database
+  const taken = await control.database
     .update(webhooks)
     .set({ busyUntil })
     .where(and(hasKeyOf(receivers), or(isNull(webhooks.busyUntil), lte(webhooks.busyUntil, now))))
@@ -48,11 +57,11 @@ const hasKeyOf = (receivers: readonly WebhookRecord[]): SQL =>
 
 /** Lets webhooks wait that can't be decrypted. Counts as a failure. */
 export async function postponeWebhooks(
-  { database }: Store,
+  { control }: Store,
   receivers: readonly WebhookRecord[],
   { now, until }: { now: number; until: number },
 ): Promise<void> {
-  await database
+  await control.database
     .update(webhooks)
     .set({ dueAt: until, failingSince: sql`coalesce(${webhooks.failingSince}, ${now})` })
     .where(and(hasKeyOf(receivers), lte(webhooks.dueAt, now)))
@@ -61,7 +70,7 @@ export async function postponeWebhooks(
 const PAIRS = rowSet(['webhookKey', 'sequence'])
 
 /**
- * Turns some of a project's new events into deliveries, oldest first. Drops what nobody asks for, and what a blind policy
+ * Turns some of a project's new events in a database into deliveries, oldest first. Drops what nobody asks for, and what a blind policy
  * hides. Returns how many events it looked at. Safe to run twice or concurrently.
  */
 export async function fanOut(
@@ -70,7 +79,7 @@ export async function fanOut(
   receivers: readonly WebhookRecord[],
   { now, limit }: { now: number; limit: number },
 ): Promise<number> {
-  const { database, organization } = store
+  const { database, organization, control } = store
   const isOfProject = and(
     eq(webhookEvents.projectKey, projectKey),
     eq(webhookEvents.organizationKey, organization.key),
@@ -80,7 +89,7 @@ export async function fanOut(
     .select({
       sequence: webhookEvents.sequence,
       type: sql<EventType>`${webhookEvents.type}`,
-      isVeiled: isVeiledEvent.mapWith(Boolean),
+      isVeiled: isVeiledEvent(store).mapWith(Boolean),
     })
     .from(webhookEvents)
     .where(isOfProject)
@@ -97,6 +106,12 @@ export async function fanOut(
   const reached = [...new Set(pairs.map(({ webhookKey }) => webhookKey))]
   const isStillNew = sql`exists (select 1 from ${webhookEvents}
     where ${webhookEvents.sequence} = ${PAIRS.row.sequence} and ${webhookEvents.isNew} = 1)`
+  const wake = control.database
+    .update(webhooks)
+    .set({ dueAt: sql`min(coalesce(${webhooks.dueAt}, ${now}), ${now})` })
+    .where(and(inArray(webhooks.key, reached), eq(webhooks.isEnabled, true)))
+  // In another database, the webhooks come first: it's fine if they turn out to have nothing due.
+  if (store !== control) await wake
   await database.batch([
     database
       .insert(webhookDeliveries)
@@ -108,10 +123,7 @@ export async function fanOut(
         ),
       )
       .onConflictDoNothing(),
-    database
-      .update(webhooks)
-      .set({ dueAt: sql`min(coalesce(${webhooks.dueAt}, ${now}), ${now})` })
-      .where(and(inArray(webhooks.key, reached), eq(webhooks.isEnabled, true))),
+    ...(store === control ? [wake] : []),
     database
       .update(webhookEvents)
       .set({ isNew: false })
@@ -125,6 +137,8 @@ export async function fanOut(
 
 /** A delivery that a run holds. */
 export interface ClaimedDelivery {
+  /** The store of its database. */
+  store: Store
   webhookKey: number
   sequence: number
   /** Including the one that the claim begins. */
@@ -133,14 +147,46 @@ export interface ClaimedDelivery {
 
 /**
  * Claims the due deliveries of webhooks that don't rest, a few of each, for `DELIVERY_LEASE_MS`. The oldest deliveries
- * of each webhook come first.
+ * of each webhook come first. A database that doesn't respond is left out for the rest of the run.
  */
 export async function claimDeliveries(
-  { database }: Store,
+  store: Store,
   receivers: readonly WebhookRecord[],
-  { token, now }: { token: string; now: number },
+  claim: { token: string; now: number },
 ): Promise<ClaimedDelivery[]> {
-  const claims = receivers.map(({ key }) =>
+  const { control, databases, missing } = store
+  if (receivers.length === 0) return []
+  const limit = Math.ceil(CLAIMED_DELIVERIES / databases.length)
+  const isReady = and(hasKeyOf(receivers), mayReceive(claim.now))
+  const ready =
+    databases.length === 1 ? [] : await control.database.select({ key: webhooks.key }).from(webhooks).where(isReady)
+  const claimed = await readEach(
+    store,
+    databases.filter(({ shard }) => !missing.has(shard)),
+    each => claimIn(each, each === control ? receivers : ready, { ...claim, limit }),
+  )
+  return claimed
+    .flat()
+    .toSorted((left, right) => left.place - right.place)
+    .map(({ row }) => row)
+}
+
+/** Whether a webhook may get anything now. */
+const mayReceive = (now: number): SQL =>
+  sql`(${webhooks.isEnabled} = 1 and coalesce(${webhooks.restsUntil}, 0) <= ${now})`
+
+/** Claims in one database. The control database looks at the webhooks again in the same statement. */
+async function claimIn(
+  store: Store,
+  receivers: readonly { key: number }[],
+  { token, now, limit }: { token: string; now: number; limit: number },
+): Promise<{ row: ClaimedDelivery; place: number }[]> {
+  const { database } = store
+  const isReady = (key: number) =>
+    store === store.control
+      ? sql` and exists (select 1 from ${webhooks} where ${webhooks.key} = ${key} and ${mayReceive(now)})`
+      : sql``
+  const [first, ...others] = receivers.map(({ key }) =>
     database
       .update(webhookDeliveries)
       .set({
@@ -154,9 +200,8 @@ export async function claimDeliveries(
           sql`${webhookDeliveries.sequence} in (
             select due.sequence from ${webhookDeliveries} due
             where due.webhook_key = ${key} and due.next_attempt_at is not null and due.next_attempt_at <= ${now}
-              and exists (select 1 from ${webhooks} where ${webhooks.key} = ${key} and ${webhooks.isEnabled} = 1
-                and coalesce(${webhooks.restsUntil}, 0) <= ${now})
-            order by due.next_attempt_at limit ${CLAIMED_DELIVERIES})`,
+              ${isReady(key)}
+            order by due.next_attempt_at limit ${limit})`,
         ),
       )
       .returning({
@@ -165,13 +210,9 @@ export async function claimDeliveries(
         attempts: webhookDeliveries.attempts,
       }),
   )
-  const [first, ...others] = claims
   if (!first) return []
   const claimed = await database.batch([first, ...others])
-  return claimed
-    .flatMap(rows => rows.map((row, place) => ({ row, place })))
-    .toSorted((left, right) => left.place - right.place)
-    .map(({ row }) => row)
+  return claimed.flatMap(rows => rows.map((row, place) => ({ row: { ...row, store }, place })))
 }
 
 /** The outcome of an attempt. */
@@ -188,7 +229,7 @@ export interface Outcome {
   isDown: boolean
 }
 
-const isHeld = ({ webhookKey, sequence }: ClaimedDelivery, token: string): SQL | undefined =>
+const isHeld = ({ webhookKey, sequence }: Omit<ClaimedDelivery, 'store'>, token: string): SQL | undefined =>
   and(
     eq(webhookDeliveries.webhookKey, webhookKey),
     eq(webhookDeliveries.sequence, sequence),
@@ -197,68 +238,72 @@ const isHeld = ({ webhookKey, sequence }: ClaimedDelivery, token: string): SQL |
 
 /** Stores the outcome of an attempt, and what it says about the receiver. */
 export async function finishAttempt(
-  { database }: Store,
   delivery: ClaimedDelivery,
   token: string,
   { retryAt, isSuccess, isDown, ...attempt }: Outcome,
 ): Promise<void> {
+  const { database, control } = delivery.store
   const at = attempt.attemptedAt + attempt.durationMs
   const rest = sql`min(${MIN_WEBHOOK_REST_MS} << min(${webhooks.restCount}, 20), ${MAX_WEBHOOK_REST_MS})`
   const isThis = eq(webhooks.key, delivery.webhookKey)
-  await database.batch([
-    database
-      .update(webhookDeliveries)
-      .set({
-        ...attempt,
-        state: isSuccess ? 'delivered' : retryAt === null ? 'failed' : 'pending',
-        nextAttemptAt: retryAt,
-        leaseToken: null,
-      })
-      .where(isHeld(delivery, token)),
-    isSuccess
-      ? database
-          .update(webhooks)
-          .set({ failingSince: null, restCount: 0, restsUntil: null })
-          .where(and(isThis, or(sql`${webhooks.failingSince} is not null`, sql`${webhooks.restCount} > 0`)))
-      : database
-          .update(webhooks)
-          .set({
-            failingSince: sql`coalesce(${webhooks.failingSince}, ${attempt.attemptedAt})`,
-            ...(isDown && {
-              restsUntil: sql`iif(coalesce(${webhooks.restsUntil}, 0) > ${at}, ${webhooks.restsUntil}, ${at} + ${rest})`,
-              restCount: sql`iif(coalesce(${webhooks.restsUntil}, 0) > ${at}, ${webhooks.restCount}, ${webhooks.restCount} + 1)`,
-            }),
-          })
-          .where(isThis),
-  ])
+  const finish = database
+    .update(webhookDeliveries)
+    .set({
+      ...attempt,
+      state: isSuccess ? 'delivered' : retryAt === null ? 'failed' : 'pending',
+      nextAttemptAt: retryAt,
+      leaseToken: null,
+    })
+    .where(isHeld(delivery, token))
+  const learn = isSuccess
+    ? control.database
+        .update(webhooks)
+        .set({ failingSince: null, restCount: 0, restsUntil: null })
+        .where(and(isThis, or(sql`${webhooks.failingSince} is not null`, sql`${webhooks.restCount} > 0`)))
+    : control.database
+        .update(webhooks)
+        .set({
+          failingSince: sql`coalesce(${webhooks.failingSince}, ${attempt.attemptedAt})`,
+          ...(isDown && {
+            restsUntil: sql`iif(coalesce(${webhooks.restsUntil}, 0) > ${at}, ${webhooks.restsUntil}, ${at} + ${rest})`,
+            restCount: sql`iif(coalesce(${webhooks.restsUntil}, 0) > ${at}, ${webhooks.restCount}, ${webhooks.restCount} + 1)`,
+          }),
+        })
+        .where(isThis)
+  if (delivery.store === control) await database.batch([finish, learn])
+  else {
+    await finish
+    await learn
+  }
 }
 
 /** Gives claimed deliveries back without an attempt, because their receiver turned out to be down. */
-export async function releaseDeliveries(
-  { database }: Store,
-  deliveries: readonly ClaimedDelivery[],
-  token: string,
-  now: number,
-): Promise<void> {
-  const [first, ...others] = deliveries.map(delivery =>
+export const releaseDeliveries = (deliveries: readonly ClaimedDelivery[], token: string, now: number): Promise<void> =>
+  inEach(deliveries, ({ database }, delivery) =>
     database
       .update(webhookDeliveries)
       .set({ nextAttemptAt: now, leaseToken: null, attempts: sql`${webhookDeliveries.attempts} - 1` })
       .where(isHeld(delivery, token)),
   )
-  if (first) await database.batch([first, ...others])
-}
 
 /** Removes deliveries of events that may not be sent anymore. */
-export async function dropDeliveries(
-  { database }: Store,
+export const dropDeliveries = (deliveries: readonly ClaimedDelivery[], token: string): Promise<void> =>
+  inEach(deliveries, ({ database }, delivery) => database.delete(webhookDeliveries).where(isHeld(delivery, token)))
+
+/** Runs a statement for each delivery, as one batch in each database. */
+async function inEach(
   deliveries: readonly ClaimedDelivery[],
-  token: string,
+  statementOf: (store: Store, delivery: ClaimedDelivery) => BatchItem<'sqlite'>,
 ): Promise<void> {
-  const [first, ...others] = deliveries.map(delivery =>
-    database.delete(webhookDeliveries).where(isHeld(delivery, token)),
+  await Promise.all(
+    Array.from(
+      Map.groupBy(deliveries, ({ store }) => store),
+      async ([store, some]) => {
+        const [first, ...others] = some.map(delivery => statementOf(store, delivery))
+        if (first) await store.database.batch([first, ...others])
+      },
+    ),
   )
-  if (first) await database.batch([first, ...others])
 }
 
 /**
@@ -271,35 +316,77 @@ export async function giveBackReceivers(
   receivers: readonly WebhookRecord[],
   busyUntil: number,
 ): Promise<number | null> {
+  const { control, databases } = store
+  const isMine = and(hasKeyOf(receivers), eq(webhooks.busyUntil, busyUntil))
+  if (databases.length > 1) return giveBackFromEach(store, isMine)
   const nextAt = sql`(select max(min(pending.next_attempt_at), coalesce(${sql.raw('webhooks.rests_until')}, 0))
     from ${webhookDeliveries} pending
     where pending.webhook_key = ${sql.raw('webhooks.key')} and pending.next_attempt_at is not null)`
-  const rows = await store.database
+  const rows = await control.database
     .update(webhooks)
     .set({ dueAt: sql`iif(${webhooks.isEnabled}, ${nextAt}, null)`, busyUntil: null })
-    .where(and(hasKeyOf(receivers), eq(webhooks.busyUntil, busyUntil)))
+    .where(isMine)
     .returning({ dueAt: webhooks.dueAt })
-  const times = rows.flatMap(({ dueAt }) => dueAt ?? [])
-  return times.length === 0 ? null : Math.min(...times)
+  return earliest(rows.flatMap(({ dueAt }) => dueAt ?? []))
+}
+
+const earliest = (times: readonly number[]): number | null => (times.length === 0 ? null : Math.min(...times))
+
+const NEXT_TIMES = rowSet(['key', 'at'])
+
+/**
+ * The same for deliveries in several databases, which can't be read at once. So the webhooks are free first, and due.
+ * Then a message either finds them free, or its event is among those that are read here.
+ */
+async function giveBackFromEach(store: Store, isMine: SQL | undefined): Promise<number | null> {
+  const { control, databases, missing } = store
+  const now = Date.now()
+  const free = await control.database
+    .update(webhooks)
+    .set({ dueAt: sql`iif(${webhooks.isEnabled}, ${now}, null)`, busyUntil: null })
+    .where(isMine)
+    .returning({ key: webhooks.key, restsUntil: webhooks.restsUntil, dueAt: webhooks.dueAt })
+  const keys = free.filter(({ dueAt }) => dueAt !== null).map(({ key }) => key)
+  if (keys.length === 0) return null
+  const pending = await readEach(store, databases, ({ database }) =>
+    database
+      .select({ key: webhookDeliveries.webhookKey, at: sql<number>`min(${webhookDeliveries.nextAttemptAt})` })
+      .from(webhookDeliveries)
+      .where(and(isOneOf(webhookDeliveries.webhookKey, keys), isNotNull(webhookDeliveries.nextAttemptAt)))
+      .groupBy(webhookDeliveries.webhookKey),
+  )
+  const times = free.map(({ key, restsUntil }) => {
+    const all = pending.flat().flatMap(each => (each.key === key ? [each.at] : []))
+    // What's in a database that doesn't respond is unknown.
+    const at = earliest(missing.size > 0 ? [...all, now + RESEND_AFTER_MS] : all)
+    return { key, at: at === null ? null : Math.max(at, restsUntil ?? 0) }
+  })
+  const { row } = NEXT_TIMES
+  await control.database
+    .update(webhooks)
+    .set({ dueAt: row.at })
+    .from(NEXT_TIMES.from(NEXT_TIMES.encodeAll(times)))
+    .where(and(sql`${webhooks.key} = ${row.key}`, eq(webhooks.dueAt, now), isNull(webhooks.busyUntil)))
+  return earliest(times.flatMap(({ at }) => at ?? []))
 }
 
 /** Disables a webhook, because its receiver is gone or has failed for too long. */
 export async function switchOff(
-  store: Store,
+  { control }: Store,
   { key, id, projectKey }: Pick<WebhookRecord, 'key' | 'id' | 'projectKey'>,
   reason: 'gone' | 'failing',
   { now, requestId }: { now: number; requestId: string },
 ): Promise<void> {
   const isOn = and(eq(webhooks.key, key), eq(webhooks.isEnabled, true))
   const act = { keyId: null, userId: null, requestId, at: now }
-  await store.database.batch([
+  await control.database.batch([
     recordAct(
-      store,
+      control,
       act,
       { action: 'webhook.switch_off', targetId: id, projectKey, reason },
       sql`exists (select 1 from ${webhooks} where ${isOn})`,
     ),
-    store.database
+    control.database
       .update(webhooks)
       .set({ isEnabled: false, disabledAt: now, disabledReason: reason, dueAt: null, updatedAt: now })
       .where(isOn),
@@ -320,20 +407,26 @@ const firstNew = (condition: SQL): SQL =>
 const organizationOf = sql`(select organization_key from projects where projects.key = waiting.project_key)`
 
 /**
- * Finds projects with new events or due deliveries, up to `limit` of each. Seeks from project to project, so a long
- * backlog of one costs no more than a short one.
+ * Finds projects with new events in a database, and in the control database also with due deliveries, up to `limit` of
+ * each. Seeks from project to project, so a long backlog of one costs no more than a short one.
  */
-export async function listDueProjects({ database }: UnscopedStore, now: number, limit: number): Promise<DueProject[]> {
+export async function listDueProjects(
+  { database, shard }: UnscopedStore,
+  now: number,
+  limit: number,
+): Promise<DueProject[]> {
+  const withNew = database
+    .select({ organizationKey: sql<number>`${organizationOf}`, projectKey: sql<number>`waiting.project_key` })
+    .from(
+      sql`(with recursive listed (project_key) as (
+        ${firstNew(sql`true`)} union all
+        select (${firstNew(sql`project_key > listed.project_key`)}) from listed
+        where listed.project_key is not null limit ${limit})
+      select project_key from listed where project_key is not null) as waiting`,
+    )
+  if (shard !== 0) return withNew
   const [fresh, due] = await database.batch([
-    database
-      .select({ organizationKey: sql<number>`${organizationOf}`, projectKey: sql<number>`waiting.project_key` })
-      .from(
-        sql`(with recursive listed (project_key) as (
-          ${firstNew(sql`true`)} union all
-          select (${firstNew(sql`project_key > listed.project_key`)}) from listed
-          where listed.project_key is not null limit ${limit})
-        select project_key from listed where project_key is not null) as waiting`,
-      ),
+    withNew,
     database
       .select({ organizationKey: webhooks.organizationKey, projectKey: webhooks.projectKey })
       .from(webhooks)

@@ -1,5 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { existsShallow } from '../core/depth.ts'
+import { mayHaveTraces, type Store } from '../core/store.ts'
 import { isAnswerVeiled, isOnVeiledSpan, isSpanVeiled } from '../core/veil.ts'
 import { feedback } from '../schema/reviews.ts'
 import { spans } from '../schema/spans.ts'
@@ -20,9 +21,11 @@ const isAnswerHidden = existsShallow(sql`
  * Whether a blind policy hides the current event from reviewers, who may be among its readers. It hides what reviewers
  * said about an output before it's decided, such as that they disagree, and what an engine found in its trace. It never
  * hides a decision. It does hide feedback that was deleted in the meantime, because that may have been on a hidden
- * output.
+ * output. Events in a database without the organization's traces are about none.
  */
-export const isVeiledEvent: SQL = sql`case webhook_events.type
+export const isVeiledEvent = (store: Store): SQL => (mayHaveTraces(store) ? isVeiled : sql`0`)
+
+const isVeiled = sql`case webhook_events.type
   when 'span.disputed' then exists (select 1 from ${spans}
     where ${spans.id} = ${subjectId} and ${spans.traceKey} = ${traceKey} and ${isSpanVeiled})
   when 'feedback.created' then not ${isFeedbackShown}

@@ -4,6 +4,7 @@ import type { EventType, WebhookFormat } from '../../domain/webhook.ts'
 import { MAX_WEBHOOKS } from '../../limits.ts'
 import { type Act, recordAct } from '../accounts/audit.ts'
 import { hasExistingProject, isExistingProject, type Project, requireExisting } from '../accounts/projects.ts'
+import { readSome } from '../core/across.ts'
 import { selectFor } from '../core/rows.ts'
 import type { Store } from '../core/store.ts'
 import { projects } from '../schema/accounts.ts'
@@ -250,4 +251,8 @@ export async function deleteWebhook(store: Store, act: Act, { key, id, projectKe
     database.delete(webhooks).where(isThis),
     deleteDeliveries(database, [key]),
   ])
+  await readSome(
+    store.databases.filter(each => each !== store.control),
+    each => deleteDeliveries(each.database, [key]),
+  )
 }
