@@ -90,6 +90,15 @@ export function sumRows<Row>(
     .toSorted((one, other) => compare(keyOf(one), keyOf(other)))
 }
 
+/** Returns a function that adds up these fields of rows that are otherwise the same. */
+export const sumOf =
+  <Field extends string>(...fields: readonly Field[]) =>
+  <Row extends Record<Field, number>>(rows: readonly [Row, ...Row[]]): Row => {
+    const sum = { ...rows[0] }
+    for (const field of fields) Object.assign(sum, { [field]: rows.reduce((total, row) => total + row[field], 0) })
+    return sum
+  }
+
 /**
  * The time of the last of the newest `limit` rows, by the times of the newest ones in each of several databases.
  * Undefined if there aren't more than that. Rows with the same time count as one.

@@ -4,7 +4,7 @@ import { type StepUse, sumUse } from '../../domain/step-use.ts'
 import { MAX_INSIGHT_ROWS } from '../../limits.ts'
 import type { Project } from '../accounts/projects.ts'
 import { findActorNames, userName } from '../accounts/users.ts'
-import { readShards, sumRows } from '../core/across.ts'
+import { readShards, sumOf, sumRows } from '../core/across.ts'
 import { named, readPlain } from '../core/database.ts'
 import { readStepId } from '../core/step-names.ts'
 import type { Store } from '../core/store.ts'
@@ -122,15 +122,6 @@ function sumInsights(found: readonly Insights[]): Insights {
     ),
   }
 }
-
-/** Returns a function that adds up these fields of rows that are otherwise the same. */
-const sumOf =
-  <Field extends string>(...fields: readonly Field[]) =>
-  <Row extends Record<Field, number>>(rows: readonly [Row, ...Row[]]): Row => {
-    const sum = { ...rows[0] }
-    for (const field of fields) Object.assign(sum, { [field]: rows.reduce((total, row) => total + row[field], 0) })
-    return sum
-  }
 
 const addUse = <Use extends StepUse>(uses: readonly [Use, ...Use[]]): Use => ({
   ...uses[0],
@@ -313,10 +304,7 @@ async function readDatabase(store: Store, project: Project, days: DayRange) {
   }
 }
 
-/**
- * The query for the number of current decisions on spans that used each version of a text. Pass its results to
- * `decidedByVersion`.
- */
+/** The query for the number of current decisions in a database on spans that used each version of a text. */
 export const versionDecisionsQuery = ({ database }: Store, ofText: SQL | undefined) =>
   database
     .select({ ...named({ versionId: reviewDays.promptVersionId }), accepted, corrected })

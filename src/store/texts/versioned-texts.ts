@@ -5,6 +5,7 @@ import type { TextKind } from '../../domain/versioned-text.ts'
 import { MAX_PAGE_BYTES, MAX_VERSIONS_BYTES, VERSION_BYTES } from '../../limits.ts'
 import { type Act, recordAct } from '../accounts/audit.ts'
 import { hasExistingProject, type Project, requireExisting } from '../accounts/projects.ts'
+import { readShards, sumOf, sumRows } from '../core/across.ts'
 import { bytesOf, quotedJson } from '../core/bounds.ts'
 import { named } from '../core/database.ts'
 import { selectFor } from '../core/rows.ts'
@@ -425,28 +426,35 @@ const selectDetail = ({ database }: Store, ofText: SQL | undefined) =>
 /** Finds a prompt with all its versions and the decisions on them. */
 export async function findPrompt(store: Store, id: string): Promise<PromptRecord | undefined> {
   const ofPrompt = ofStore(store, eq(versionedTexts.id, id), eq(versionedTexts.kind, 'prompt'))
-  const [[prompt], versions, counts, activated, suggested] = await store.database.batch([
-    selectDetail(store, ofPrompt),
-    selectVersions(store, isOf(ofPrompt)),
-    versionDecisionsQuery(store, ofPrompt),
-    store.database
-      .selectDistinct({ id: textVersions.id })
-      .from(textActivations)
-      .innerJoin(textVersions, eq(textVersions.key, textActivations.versionKey))
-      .where(sql`${textActivations.textKey} = (select ${versionedTexts.key} from ${versionedTexts} where ${ofPrompt})`),
-    store.database
-      .select({ versionId: promptSuggestions.versionId, problemId: promptSuggestions.problemId })
-      .from(promptSuggestions)
-      .where(
-        sql`${promptSuggestions.promptId} = (select ${versionedTexts.id} from ${versionedTexts} where ${ofPrompt})`,
-      ),
+  const { control, shards } = store
+  const isOne = shards.length === 1
+  const [[[prompt], versions, activated, suggested, own = []], inShards] = await Promise.all([
+    control.database.batch([
+      selectDetail(control, ofPrompt),
+      selectVersions(control, isOf(ofPrompt)),
+      control.database
+        .selectDistinct({ id: textVersions.id })
+        .from(textActivations)
+        .innerJoin(textVersions, eq(textVersions.key, textActivations.versionKey))
+        .where(
+          sql`${textActivations.textKey} = (select ${versionedTexts.key} from ${versionedTexts} where ${ofPrompt})`,
+        ),
+      control.database
+        .select({ versionId: promptSuggestions.versionId, problemId: promptSuggestions.problemId })
+        .from(promptSuggestions)
+        .where(
+          sql`${promptSuggestions.promptId} = (select ${versionedTexts.id} from ${versionedTexts} where ${ofPrompt})`,
+        ),
+      ...(isOne ? [versionDecisionsQuery(control, ofPrompt)] : []),
+    ]),
+    isOne ? undefined : readShards(store, shard => versionDecisionsQuery(shard, ofPrompt)),
   ])
-  const decided = new Map(counts.map(({ versionId, ...count }) => [versionId, count]))
+  const decided = sumRows(inShards ?? [own], ({ versionId }) => [versionId], sumOf('accepted', 'corrected'))
   return (
     prompt && {
       ...prompt,
       versions: oldestFirst(versions),
-      decided,
+      decided: new Map(decided.map(({ versionId, ...count }) => [versionId, count])),
       activated: new Set(activated.map(({ id }) => id)),
       suggested: new Map(suggested.map(({ versionId, problemId }) => [versionId, problemId])),
     }
