@@ -7,7 +7,7 @@ import type { Project } from '../accounts/projects.ts'
 import { requestAutomaticJobs } from '../attribution/requests.ts'
 import { chunkRows } from '../core/chunks.ts'
 import { hasNegative } from '../core/ratings.ts'
-import { rowSet, selectFor } from '../core/rows.ts'
+import { isOneOf, rowSet, selectFor, valuesOf } from '../core/rows.ts'
 import type { Store } from '../core/store.ts'
 import { users } from '../schema/accounts.ts'
 import { feedback } from '../schema/reviews.ts'
@@ -50,7 +50,8 @@ interface SavedFeedback {
 /**
  * Stores feedback, or updates the sent fields of existing records. If the project's settings say so, requests the
  * attribution of negative feedback and corrections, except imported ones. Feedback that changes nothing doesn't move its
- * trace's `updatedAt`. Takes one round trip, or two if some drafts are refused. Draft ids must be unique.
+ * trace's `updatedAt`. Takes one round trip, or two if some drafts are refused. Draft ids must be unique. With several
+ * databases, labelers take more round trips, because users are in another one.
  *
  * `on_other_trace`: another live trace has the record with this id. `span_on_other_trace`: the draft's span belongs to
  * another trace.
@@ -69,7 +70,8 @@ export async function saveFeedback(
   // An update keeps its time unless one is sent. Only the statement can do that, because its rows contain no stored
   // values.
   for (const group of Map.groupBy(drafts, ({ timestamp }) => timestamp !== null).values()) {
-    for (const { items, json } of chunkRows(group, rowOf)) {
+    const known = store.control === store ? group : await knowLabellers(store, group)
+    for (const { items, json } of chunkRows(known, rowOf)) {
       const receivedAt = items[0]?.receivedAt ?? 0
       const ofTraces = (drafts: readonly FeedbackDraft[]) =>
         sql`${traces.key} in (select ${traces.key} ${storedRecords(store, drafts)})`
@@ -79,15 +81,18 @@ export async function saveFeedback(
         select ${traces.key} ${storedRecords(store, items)} and ${feedback.createdBy} in (${createdBy}, ${changedBy}))`
       const disputes = items.filter(isDispute)
       const toRequest = disputes.filter(({ isImported }) => !isImported)
-      const [, rows, , , requested] = await database.batch([
-        markReplacedLabellers(store, labeled, receivedAt),
+      const writes = [
         upsertFeedback(store, json, { createdBy, changedBy, withTime: items[0]?.timestamp !== null }),
         ...touchAndFlag(store, ofChanged, receivedAt, 'isNegative', hasNegative()),
         requestAutomaticJobs(store, ofTraces(toRequest), receivedAt),
-        ...(labellers.length === 0 ? [] : [addLabellers(store, labellers)]),
+        ...(labellers.length === 0 ? [] : [addLabellers(store, storedRecords(store, labellers))]),
         ...(disputes.length === 0 ? [] : [reopenTraces(store, ofTraces(disputes))]),
         ...recordNew(store, project, items, { createdBy, at: receivedAt }),
-      ])
+      ] as const
+      const [rows, , , requested] =
+        store.control === store
+          ? afterFirst(await database.batch([markReplacedLabellers(store, labeled, receivedAt), ...writes]))
+          : await database.batch(writes)
       for (const row of rows) outcomes.set(row.id, row.createdBy === createdBy ? 'created' : 'updated')
       const rootless = new Set(rows.filter(({ spanId, isPosted }) => spanId === null && !isPosted).map(({ id }) => id))
       const ofRootless = items.filter(({ id }) => rootless.has(id))
@@ -113,6 +118,67 @@ export async function saveFeedback(
     outcomes: drafts.map(({ id }) => outcomes.get(id) ?? 'trace_missing'),
     toAttribute: [...new Set(toAttribute)],
   }
+}
+
+const afterFirst = <First, Rest extends unknown[]>([, ...rest]: [First, ...Rest]): Rest => rest
+
+/**
+ * Adds the labelers of drafts that will be stored to the control database, and marks those whose feedback is about to
+ * get a different author. Returns the drafts that will be stored, with their labelers' ids in place of their emails,
+ * because a copy of users may be old.
+ *
+ * A labeler comes before their feedback. If it isn't stored after all, they stay without a record. Until their feedback
+ * is stored, no walk can delete them: this unmarks them, and a later mark counts only after this request's deadline.
+ */
+async function knowLabellers(store: Store, drafts: readonly FeedbackDraft[]): Promise<FeedbackDraft[]> {
+  const labeled = drafts.filter(({ labeller }) => labeller !== null)
+  const authors = new Map(await findAuthors(store, labeled))
+  const added = labeled.filter(({ id, user }) => user !== null && authors.has(id))
+  const ids = new Map<string, string>()
+  for (const { items, json } of chunkRows(added, writtenRow)) {
+    const [, found] = await store.control.database.batch([
+      addLabellers(store.control, sql`from ${WRITTEN.from(json)} where true`),
+      store.control.database
+        .select({ id: users.id, email: users.email })
+        .from(users)
+        .where(
+          and(
+            eq(users.organizationKey, store.organization.key),
+            isOneOf(
+              users.email,
+              items.flatMap(({ user }) => user?.email ?? []),
+            ),
+          ),
+        ),
+    ])
+    for (const { id, email } of found) ids.set(email, id)
+  }
+  const idOf = ({ user, fallbackUserId }: FeedbackDraft) => (user && ids.get(user.email)) ?? fallbackUserId
+  const lost = labeled.flatMap(draft => {
+    const author = authors.get(draft.id)
+    return author && author !== idOf(draft) ? [author] : []
+  })
+  if (lost.length > 0) {
+    await markLabellers(store.control, valuesOf([...new Set(lost)]), Math.floor(drafts[0]?.receivedAt ?? 0))
+  }
+  // The others are refused. If that changes in the meantime, they're saved again.
+  return drafts
+    .filter(({ id, labeller }) => labeller === null || authors.has(id))
+    .map(draft => ({ ...draft, fallbackUserId: idOf(draft), user: null }))
+}
+
+/** The present author of each draft that will be stored, by the draft's id. Null for new feedback. */
+async function findAuthors(store: Store, drafts: readonly FeedbackDraft[]): Promise<[string, string | null][]> {
+  if (drafts.length === 0) return []
+  const { row } = WRITTEN
+  const found = await store.database.all<{ id: string; author: string | null }>(sql`
+    select ${row.id} as id, (
+      select ${feedback.userId} from ${feedback} where ${feedback.id} = ${row.id} and ${feedback.traceKey} = ${traces.key}
+    ) as author
+    from ${WRITTEN.from(writtenRows(drafts))} cross join ${traces}
+    where ${isLive(store, sql`${traces.id} = ${row.traceUuid}`)}
+      and not ${isTaken(store, row)} and not ${namesSpanElsewhere(store, row)}`)
+  return found.map(({ id, author }) => [id, author])
 }
 
 const NEW = rowSet(['traceUuid', 'id', 'eventId'])
@@ -285,18 +351,18 @@ const namedRecords = (store: Store, drafts: readonly FeedbackDraft[]) => sql`
 /** The fields of drafts for statements other than the insertion. */
 const WRITTEN = rowSet(['traceUuid', 'id', 'spanId', 'userId', 'email', 'name', 'createdAt'])
 
-const writtenRows = (drafts: readonly FeedbackDraft[]): string =>
-  WRITTEN.encodeAll(
-    drafts.map(({ traceUuid, id, spanId, user, receivedAt }) => ({
-      traceUuid,
-      id,
-      spanId,
-      userId: user?.id,
-      email: user?.email,
-      name: user?.name,
-      createdAt: Math.floor(receivedAt),
-    })),
-  )
+const writtenRow = ({ traceUuid, id, spanId, user, receivedAt }: FeedbackDraft) =>
+  WRITTEN.encode({
+    traceUuid,
+    id,
+    spanId,
+    userId: user?.id,
+    email: user?.email,
+    name: user?.name,
+    createdAt: Math.floor(receivedAt),
+  })
+
+const writtenRows = (drafts: readonly FeedbackDraft[]): string => JSON.stringify(drafts.map(writtenRow))
 
 /** The records of the drafts that were stored. A refused draft changes nothing, not even a time. */
 const storedRecords = (store: Store, drafts: readonly FeedbackDraft[]) => sql`
@@ -313,10 +379,10 @@ const markReplacedLabellers = (store: Store, drafts: readonly FeedbackDraft[], n
   )
 
 /**
- * Adds labelers as users, but only if their feedback was stored, because refused feedback must leave nothing behind.
- * Fills in a missing name, and unmarks a labeler who has feedback again.
+ * Adds the labelers in the rows of `WRITTEN` that `from` has. Leave out those whose feedback isn't stored, because refused
+ * feedback must leave nothing behind. Fills in a missing name, and unmarks a labeler who has feedback again.
  */
-const addLabellers = (store: Store, drafts: readonly FeedbackDraft[]) =>
+const addLabellers = (store: Store, from: SQL) =>
   store.database
     .insert(users)
     .select(
@@ -330,7 +396,7 @@ const addLabellers = (store: Store, drafts: readonly FeedbackDraft[]) =>
           uncheckedSince: null,
           isAdjudicator: 0,
         },
-        storedRecords(store, drafts),
+        from,
       ),
     )
     .onConflictDoUpdate({
@@ -352,7 +418,7 @@ export async function withdrawFeedback(store: Store, id: string, at: number): Pr
   const isThis = sql`${feedback.id} = ${id} and ${feedback.traceKey} = ${given.traceKey} and ${feedback.source} = 'api'`
   const ofThis = isLive(store, eq(traces.key, given.traceKey), sql`exists (select 1 from ${feedback} where ${isThis})`)
   // Not in the batch, because users and feedback may be in two databases.
-  if (given.labeller !== null) await markLabellers(store, sql`(select ${given.userId})`, at)
+  if (given.labeller !== null) await markLabellers(store.control, sql`(select ${given.userId})`, at)
   await database.batch([
     ...touchAndFlag(store, ofThis, at, 'isNegative', hasNegative(id)),
     database
