@@ -3,7 +3,7 @@ import { endpoint } from '../api/endpoint.ts'
 import { TRACE_UUID } from '../api/story.ts'
 import type { Caller } from '../auth/authenticate.ts'
 import { requireProject } from '../auth/require-project.ts'
-import type { Job } from '../env.ts'
+import { inShard, type Job } from '../env.ts'
 import { shownAs, Uuid } from '../http/atoms.ts'
 import { notFound } from '../http/errors.ts'
 import { BatchResult, Results } from '../http/results.ts'
@@ -11,6 +11,7 @@ import { parse } from '../http/validation.ts'
 import { MAX_DELETED_TRACES } from '../limits.ts'
 import type { Act } from '../store/accounts/audit.ts'
 import type { Store } from '../store/core/store.ts'
+import { groupByTrace } from '../store/traces/placed.ts'
 import { deleteTraces, findTraces } from '../store/traces/traces.ts'
 
 export const deleteTrace = endpoint({
@@ -19,6 +20,7 @@ export const deleteTrace = endpoint({
   path: '/api/traces/{traceId}',
   summary: 'Delete a trace with its spans and feedback',
   scope: 'manage',
+  at: 'trace',
   params: v.object({ traceId: Uuid }),
   responses: { 200: v.object({ id: Uuid }) },
   example: {
@@ -55,10 +57,14 @@ export const postTraceDeletions = endpoint({
     results.take(index, `ids.${index}`, () => ({ index, id: parse(Uuid, input) })),
   )
   const ids = [...new Set(requests.map(({ id }) => id))]
-  const requireDeleted = await removeTraces(context, ids)
+  const groups = await groupByTrace(context.store, ids)
+  const removed = await Promise.all(
+    [...groups].map(async ([store, own]) => [own, await removeTraces({ ...context, store }, own)] as const),
+  )
+  const checkOf = new Map(removed.flatMap(([own, requireDeleted]) => own.map(id => [id, requireDeleted] as const)))
   for (const { index, id } of requests) {
     results.settle(index, `ids.${index}`, () => {
-      requireDeleted(id)
+      checkOf.get(id)?.(id)
       return { status: 200, body: { id } }
     })
   }
@@ -73,7 +79,7 @@ interface Deletion {
 }
 
 /**
- * Deletes the traces that the caller may delete. Returns a function that throws for any of the others: 403 for a trace in
+ * Deletes the traces of one database that the caller may delete. Returns a function that throws for any of the others: 403 for a trace in
  * a project that the caller's key isn't for, else 404.
  */
 async function removeTraces(
@@ -81,8 +87,8 @@ async function removeTraces(
   ids: readonly string[],
 ): Promise<(id: string) => void> {
   const deleted = await deleteTraces(store, act, ids, caller.project)
-  const organizationKey = store.organization.key
-  enqueue(...Array.from(deleted.values(), (traceKey): Job => ({ kind: 'purge_trace', organizationKey, traceKey })))
+  const place = { organizationKey: store.organization.key, ...inShard(store.shard) }
+  enqueue(...Array.from(deleted.values(), (traceKey): Job => ({ kind: 'purge_trace', ...place, traceKey })))
   const missing = ids.filter(id => !deleted.has(id))
   const found = new Map(missing.length > 0 ? (await findTraces(store, missing)).map(trace => [trace.id, trace]) : [])
   return id => {

@@ -95,6 +95,7 @@ export const listAttributions = endpoint({
   summary: "List a trace's attributions, oldest first",
   description: "Includes engines' answers and the error types that reviewers named.",
   scope: 'read',
+  at: 'trace',
   params: v.object({ traceId: Uuid }),
   query: v.strictObject(pageParameters),
   responses: { 200: v.object({ attributions: v.array(PastAttribution), nextCursor: NextCursor }) },

@@ -84,6 +84,7 @@ export const getSpanSources = endpoint({
   summary: "Get the sources of a span's output",
   description: `Finds retrieved chunks in the span's input and state, and in the values of up to ${MAX_SOURCE_SPANS} spans that began before it ended: its ancestors, steps that retrieve, and the nearest ones.`,
   scope: 'read',
+  at: 'span',
   params: v.object({ spanId: Uuid }),
   responses: { 200: SpanSources },
   example: {

@@ -7,12 +7,13 @@ import { jsonCell, numberCell, textCell } from '../domain/csv.ts'
 import { JsonText } from '../domain/json.ts'
 import { cursorOf, placeOf } from '../http/cursor.ts'
 import { FILE_STEP_SPANS } from '../limits.ts'
+import { type InShard, readAllShards, readPlaced } from '../store/core/across.ts'
 import type { Store } from '../store/core/store.ts'
 import { findDecisions, type ListedDecision, showDecisions } from '../store/reviews/decided-spans.ts'
 import { findDecisionHits, findSpanHits } from '../store/search/spans.ts'
 import type { TextMatch } from '../store/search/texts.ts'
 import type { LocatedSpan } from '../store/spans/located-spans.ts'
-import { findPlaces, showPlaces } from '../store/spans/span-list.ts'
+import { findPlacesAcross, showPlaces } from '../store/spans/span-list.ts'
 import { measureSpans, type SpanKeys } from '../store/spans/span-sizes.ts'
 import type { ListedPlace } from '../store/spans/spans-in-traces.ts'
 import { reviewedSpan } from './examples.ts'
@@ -115,14 +116,14 @@ export const exportSpans = fileEndpoint({
       after: place && toDecisionPlace(place),
       findNext: async (after, limit) => {
         const { items, nextPlace } = contained
-          ? await findDecisionHits(store, project, filter, contained, { limit, after })
-          : await findDecisions(store, project, filter, { limit, after, isCounted: false })
+          ? await findDecisionHits(store, project, filter, contained, { limit, after }, readAllShards)
+          : await findDecisions(store, project, filter, { limit, after, isCounted: false }, readAllShards)
         return { items: await planSpans<ListedDecision>(store, items), nextPlace }
       },
-      read: async (store, part) => {
-        const { spans, count } = await showDecisions(store, project, placesOf(part), 'full')
-        return { items: shown(spans, part), count }
-      },
+      read: async (store, part) =>
+        toItems(
+          await showDecisions<MatchedPlace<ListedDecision>>(store, project, placesOf(part), 'full', readAllShards),
+        ),
       cursorOf: place => cursorOf(list, place && fromDecisionPlace(place)),
     })
   }
@@ -133,43 +134,54 @@ export const exportSpans = fileEndpoint({
     after: place && toSpanPlace(place),
     findNext: async (after, limit) => {
       if (contained) {
-        const { items, nextPlace } = await findSpanHits(store, project, filter, contained, { limit, after })
+        const page = { limit, after }
+        const { items, nextPlace } = await findSpanHits(store, project, filter, contained, page, readAllShards)
         return { items: await planSpans<ListedPlace>(store, items), nextPlace }
       }
-      const { places, hasMore, end } = await findPlaces(store, project, filter, { limit, after })
-      return { items: await planSpans(store, places), nextPlace: (hasMore ? places.at(-1) : end) ?? null }
+      const { places, nextPlace } = await findPlacesAcross(store, project, filter, { limit, after }, readAllShards)
+      return { items: await planSpans<ListedPlace>(store, places), nextPlace }
     },
-    read: async (store, part) => {
-      const { spans, cutAt } = await showPlaces(store, placesOf(part), 'full')
-      const last = cutAt ? part.findIndex(({ place }) => place === cutAt) : part.length - 1
-      return { items: shown(spans, part), count: last + 1 }
-    },
+    read: async (store, part) =>
+      toItems(await showPlaces<MatchedPlace<ListedPlace>>(store, placesOf(part), 'full', readAllShards)),
     cursorOf: place => cursorOf(list, place && fromSpanPlace(place)),
   })
 })
 
-interface PlannedSpan<Place> extends Planned<Place> {
-  spanId: string
-  matches: readonly TextMatch[] | undefined
-}
+/** A span's place, with its matches in a search by text. */
+type MatchedPlace<Place> = InShard<Place> & { matches?: readonly TextMatch[] }
 
 async function planSpans<Place extends SpanKeys>(
   store: Store,
-  places: readonly (Place & { matches?: readonly TextMatch[] })[],
-): Promise<PlannedSpan<Place>[]> {
-  const sizes = await measureSpans(store, places)
-  return places.flatMap((place, index) => {
-    const size = sizes[index]
-    return size ? [{ place, spanId: place.spanId, matches: place.matches, size }] : []
+  places: readonly MatchedPlace<Place>[],
+): Promise<Planned<MatchedPlace<Place>>[]> {
+  const measured = await readPlaced(
+    store,
+    places,
+    async (shard, own) => {
+      const sizes = await measureSpans(shard, own)
+      return own.flatMap((place, index) => {
+        const size = sizes[index]
+        return size ? [[place, size] as const] : []
+      })
+    },
+    readAllShards,
+  )
+  const sizeOf = new Map(measured.flat())
+  return places.flatMap(place => {
+    const size = sizeOf.get(place)
+    return size ? [{ place, size }] : []
   })
 }
 
 const placesOf = <Place>(part: readonly Planned<Place>[]): Place[] => part.map(({ place }) => place)
 
-function shown(spans: readonly LocatedSpan[], part: readonly PlannedSpan<unknown>[]) {
-  const matchesOf = new Map(part.map(({ spanId, matches }) => [spanId, matches]))
-  return spans.map(span => {
-    const matches = matchesOf.get(span.id)
-    return toSpanOfTrace({ ...span, ...(matches && { matches }) })
-  })
-}
+const toItems = ({
+  shown,
+  count,
+}: {
+  shown: readonly { item: MatchedPlace<object>; shown: LocatedSpan }[]
+  count: number
+}) => ({
+  items: shown.map(({ item: { matches }, shown: span }) => toSpanOfTrace({ ...span, ...(matches && { matches }) })),
+  count,
+})

@@ -34,6 +34,7 @@ export const getSpan = endpoint({
   path: '/api/spans/{spanId}',
   summary: 'Get a span',
   scope: 'read',
+  at: 'span',
   params: v.object({ spanId: Uuid }),
   etag: 'own',
   responses: { 200: SpanOfTrace },

@@ -5,10 +5,11 @@ import { METADATA, PROJECT_ID } from '../api/story.ts'
 import { jsonCell, numberCell, textCell } from '../domain/csv.ts'
 import { JsonText } from '../domain/json.ts'
 import { cursorOf, placeOf } from '../http/cursor.ts'
+import { inShard, mergePages, readAllShards } from '../store/core/across.ts'
 import type { TextMatch } from '../store/search/texts.ts'
 import { type SearchPlace, searchTraces } from '../store/search/traces.ts'
-import type { TracePosition } from '../store/traces/trace-filter.ts'
-import { findListed, findSearched } from '../store/traces/trace-list.ts'
+import { newestFirst, type TracePosition } from '../store/traces/trace-filter.ts'
+import { findListedPlaced, findSearched } from '../store/traces/trace-list.ts'
 import { listedTrace } from './examples.ts'
 import {
   type Columns,
@@ -94,13 +95,9 @@ export const exportTraces = fileEndpoint({
     after: place && { timestamp: place[0], id: place[1], spanId: place[2] },
     findNext,
     read: async (store, part) => {
-      const found = await findListed(
-        store,
-        project,
-        part.map(({ key }) => key),
-      )
-      const items = part.flatMap(({ key, matches }) => {
-        const trace = found.get(key)
+      const found = await findListedPlaced(store, project, part, readAllShards)
+      const items = part.flatMap(item => {
+        const [trace, { matches }] = [found.get(item), item]
         return trace ? [toListedTrace({ ...trace, ...(matches && { matches }) })] : []
       })
       return { items, count: part.length }
@@ -111,21 +108,31 @@ export const exportTraces = fileEndpoint({
 
   async function findNext(after: SearchPlace | undefined, limit: number) {
     if (!contained) {
-      const { items, nextPlace } = await findSearched(store, project, filter, { limit, after })
+      const pages = await readAllShards(store, async shard => {
+        const page = await findSearched(shard, project, filter, { limit, after })
+        return { items: inShard(shard, page.items), nextPlace: page.nextPlace }
+      })
+      const order = { limit, placeOf: (trace: TracePosition) => trace, compare: newestFirst }
+      const { items, nextPlace } = mergePages(pages, order)
       return {
         items: items.map(trace => planned(trace, trace.metadataBytes)),
         nextPlace: nextPlace && placeAfter(nextPlace),
       }
     }
-    const { items, nextPlace } = await searchTraces(store, project, filter, contained, { limit, after })
+    const { items, nextPlace } = await searchTraces(store, project, filter, contained, { limit, after }, readAllShards)
     return { items: items.map(trace => planned(trace, trace.metadata.text.length, trace.matches)), nextPlace }
   }
 })
 
 const placeAfter = ({ timestamp, id }: TracePosition): SearchPlace => ({ timestamp, id, spanId: '' })
 
-const planned = (trace: TracePosition & { key: number }, metadataBytes: number, matches?: readonly TextMatch[]) => ({
+const planned = (
+  trace: TracePosition & { key: number; shard: number },
+  metadataBytes: number,
+  matches?: readonly TextMatch[],
+) => ({
   key: trace.key,
+  shard: trace.shard,
   matches,
   place: placeAfter(trace),
   size: { bytes: TRACE_BYTES + metadataBytes, objects: 0 },

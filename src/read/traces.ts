@@ -22,6 +22,7 @@ import { isForeignTrace } from '../store/accounts/ownership.ts'
 import { searchTraces } from '../store/search/traces.ts'
 import { type DetailPage, findTraceDetail } from '../store/spans/trace-detail.ts'
 import { countGoneAnswers } from '../store/traces/answered-traces.ts'
+import { storeOfTrace } from '../store/traces/placed.ts'
 import { listSorted, type SortedPlace, TRACE_ORDERS } from '../store/traces/sorted-list.ts'
 import { listTraces as readTraces } from '../store/traces/trace-list.ts'
 import { listedTrace, rootSpan, span, traceItem } from './examples.ts'
@@ -213,7 +214,8 @@ export const getTrace = endpoint({
     feedbackLimit: query.feedbackLimit ?? MAX_DETAIL_FEEDBACK,
     afterFeedback: afterFeedback && { timestamp: afterFeedback[0], receivedAt: afterFeedback[1], id: afterFeedback[2] },
   }
-  const trace = await requireFound(caller, await findTraceDetail(store, traceId, page, writeSpan), isForeign)
+  const shard = await storeOfTrace(store, traceId)
+  const trace = await requireFound(caller, await findTraceDetail(shard, traceId, page, writeSpan), isForeign)
   if (project && project.key !== trace.projectKey) throw notFound()
   const { nextSpan, nextFeedback } = trace
   const nextSpanCursor = await cursorOf(list('spans'), nextSpan && [nextSpan.rank, nextSpan.timestamp, nextSpan.id])

@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { endpoint } from '../api/endpoint.ts'
 import { CURSOR, ROOT_SPAN_ID, SPAN_ID, USER_ID } from '../api/story.ts'
 import type { Caller } from '../auth/authenticate.ts'
-import { shareOut } from '../domain/assignment.ts'
+import { type AssignmentChange, shareOut } from '../domain/assignment.ts'
 import { described, object, record, text, timestamp, Uuid, uuid } from '../http/atoms.ts'
 import { NextCursor, pageOf } from '../http/cursor.ts'
 import { badRequest, invalidRequest } from '../http/errors.ts'
@@ -16,10 +16,19 @@ import {
 import { assigneeFor, assigneeParameter } from '../read/assignee.ts'
 import { projectSelector, selectedProject } from '../read/project.ts'
 import { TrueOrFalse, traceFilter, traceFilters } from '../read/trace-filters.ts'
+import type { Act } from '../store/accounts/audit.ts'
+import type { Project } from '../store/accounts/projects.ts'
 import { findAssignable } from '../store/accounts/users.ts'
 import type { Store, UnscopedStore } from '../store/core/store.ts'
-import { countOpenAssignments, findAssignableSpans, isSharable, saveAssignments } from '../store/reviews/assignments.ts'
+import {
+  type AssignableSpan,
+  countOpenAssignments,
+  findAssignableSpans,
+  isSharable,
+  saveAssignments,
+} from '../store/reviews/assignments.ts'
 import { findInQueue } from '../store/reviews/queue.ts'
+import { groupBySpan } from '../store/traces/placed.ts'
 import { fromQueuePlace, QUEUE_PLACE, toQueuePlace } from './queue-cursor.ts'
 
 const Filter = object(
@@ -113,7 +122,7 @@ export const assignSpans = endpoint({
   },
 }).handle(async ({ body, caller, store, unscoped, act, now }) => {
   const selected = await select({ caller, store, unscoped, now }, body)
-  const spans = await findAssignableSpans(store, selected.spanIds, caller.project)
+  const spans = await findAll(selected, caller.project)
   const projectKey = spans[0]?.projectKey
   const other = spans.find(span => span.projectKey !== projectKey)
   if (other) {
@@ -127,7 +136,7 @@ export const assignSpans = endpoint({
     given: countBy(changes.flatMap(({ before, after }) => (after === null || after === before ? [] : [after]))),
     ended: changes.filter(({ after }) => after === null).length,
   }
-  const { given, ended } = body.preview || changes.length === 0 ? planned : await saveAssignments(store, act, changes)
+  const { given, ended } = body.preview || changes.length === 0 ? planned : await saveAll(store, act, changes)
   const found = new Set(spans.map(({ id }) => id))
   const changed = new Set(changes.map(({ span }) => span.id))
   return {
@@ -146,6 +155,8 @@ export const assignSpans = endpoint({
 
 interface Selected {
   spanIds: readonly string[]
+  /** The same ids by the database of their spans. */
+  groups: ReadonlyMap<Store, readonly string[]>
   projectKey: number | undefined
   nextCursor: string | null
 }
@@ -158,7 +169,8 @@ async function select(
   if (spanIds) {
     if (filter) throw badRequest('must not be combined with spanIds', 'filter')
     if (cursor !== undefined) throw badRequest('requires filter', 'cursor')
-    return { spanIds, projectKey: caller.project?.key, nextCursor: null }
+    const groups = await groupBySpan(store, spanIds, id => id)
+    return { spanIds, groups, projectKey: caller.project?.key, nextCursor: null }
   }
   if (!filter) throw badRequest('spanIds or filter is required')
   if (userIds.length === 0 && fromUserId === undefined) {
@@ -186,11 +198,37 @@ async function select(
     place: QUEUE_PLACE,
     read: async (limit, place) => {
       const after = place && toQueuePlace(place)
-      const { spanIds, nextPlace } = await findInQueue(store, project, selection, { limit, after, isSpan })
-      return { items: spanIds, nextPlace: nextPlace && fromQueuePlace(nextPlace) }
+      const { places, nextPlace } = await findInQueue(store, project, selection, { limit, after, isSpan })
+      return { items: places, nextPlace: nextPlace && fromQueuePlace(nextPlace) }
     },
   })
-  return { spanIds: items, projectKey: project.key, nextCursor }
+  const byShard = Map.groupBy(items, ({ shard }) => store.in(shard))
+  const groups = new Map([...byShard].map(([shard, places]) => [shard, places.map(({ spanId }) => spanId)]))
+  return { spanIds: items.map(({ spanId }) => spanId), groups, projectKey: project.key, nextCursor }
+}
+
+/** The selected spans that need review, in the order of the selection. */
+async function findAll({ spanIds, groups }: Selected, project: Project | null): Promise<AssignableSpan[]> {
+  const found = await Promise.all([...groups].map(([shard, ids]) => findAssignableSpans(shard, ids, project)))
+  const spanOf = new Map(found.flat().map(span => [span.id, span]))
+  return [...new Set(spanIds)].flatMap(id => spanOf.get(id) ?? [])
+}
+
+/** Makes changes, each in the database of its span. */
+async function saveAll(
+  store: Store,
+  act: Act,
+  changes: readonly AssignmentChange<AssignableSpan>[],
+): Promise<{ given: Map<string, number>; ended: number }> {
+  const groups = Map.groupBy(changes, ({ span }) => span.shard)
+  const saved = await Promise.all([...groups].map(([shard, own]) => saveAssignments(store.in(shard), act, own)))
+  return { given: sumCounts(saved.map(({ given }) => given)), ended: saved.reduce((sum, { ended }) => sum + ended, 0) }
+}
+
+function sumCounts(counts: readonly ReadonlyMap<string, number>[]): Map<string, number> {
+  const sums = new Map<string, number>()
+  for (const [id, count] of counts.flatMap(each => [...each])) sums.set(id, (sums.get(id) ?? 0) + count)
+  return sums
 }
 
 /** 400 if one of the users can't review in the project. */
@@ -203,8 +241,4 @@ async function requireReviewers(store: Store, projectKey: number, userIds: reado
   if (faults.length > 0) throw invalidRequest(faults)
 }
 
-function countBy(ids: readonly string[]): Map<string, number> {
-  const counts = new Map<string, number>()
-  for (const id of ids) counts.set(id, (counts.get(id) ?? 0) + 1)
-  return counts
-}
+const countBy = (ids: readonly string[]): Map<string, number> => sumCounts(ids.map(id => new Map([[id, 1]])))

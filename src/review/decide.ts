@@ -45,7 +45,7 @@ export async function decideAll(
   mode: PayloadMode,
 ): Promise<(ReviewedSpan | ApiError)[]> {
   const checks = new OutputChecks()
-  return inRounds(requests, open => decideRound(scope, open, mode, checks))
+  return inRounds(scope, requests, (shard, open) => decideRound(shard, open, mode, checks))
 }
 
 /**

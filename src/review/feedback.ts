@@ -12,6 +12,7 @@ import { Feedback, toComment } from '../read/wire.ts'
 import { actorOf } from '../store/accounts/audit.ts'
 import { isForeignFeedback, isForeignSpan } from '../store/accounts/ownership.ts'
 import { attributionMessages } from '../store/attribution/requests.ts'
+import { readAllShards } from '../store/core/across.ts'
 import {
   addComment,
   changeComment,
@@ -32,6 +33,7 @@ export const createComment = endpoint({
   summary: 'Create a comment on a span',
   description: "The comment appears in the trace's feedback.",
   scope: 'review',
+  at: 'span',
   params: v.object({ spanId: Uuid }),
   body: v.strictObject({
     content: Content,
@@ -76,6 +78,7 @@ export const updateComment = endpoint({
   path: '/api/feedback/{feedbackId}',
   summary: 'Update your own comment',
   scope: 'review',
+  at: 'feedback',
   params: v.object({ feedbackId: Uuid }),
   body: v.strictObject({ content: Content }),
   maxBytes: MAX_BYTES,
@@ -107,11 +110,15 @@ export const deleteComment = endpoint({
     answers: { 200: { id: comment.id } },
   },
 }).handle(async ({ params: { feedbackId }, caller, store, act }) => {
-  const head = await findFeedbackHead(store, feedbackId)
-  if (!head) throw notFound()
-  requireProject(caller, head.projectKey)
-  requireAuthor(caller, head)
-  await removeComment(store, act, head, feedbackId)
+  // Several databases may have a comment with an id that its author chose.
+  const found = await readAllShards(store, async shard => ({ shard, head: await findFeedbackHead(shard, feedbackId) }))
+  const comments = found.flatMap(({ shard, head }) => (head ? [{ shard, head }] : []))
+  if (comments.length === 0) throw notFound()
+  for (const { head } of comments) {
+    requireProject(caller, head.projectKey)
+    requireAuthor(caller, head)
+  }
+  await Promise.all(comments.map(({ shard, head }) => removeComment(shard, act, head, feedbackId)))
   return { status: 200, body: { id: feedbackId } }
 })
 

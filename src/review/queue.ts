@@ -12,10 +12,12 @@ import { projectSelector, selectedProject } from '../read/project.ts'
 import { TrueOrFalse, traceFilter, traceFilters } from '../read/trace-filters.ts'
 import { Payloads, SpanOfTrace, toSpanOfTrace } from '../read/wire.ts'
 import { actorOf } from '../store/accounts/audit.ts'
+import type { Store } from '../store/core/store.ts'
 import { claimSpans, releaseClaims, renewClaims } from '../store/reviews/claims.ts'
 import { readDisputed } from '../store/reviews/disputed.ts'
 import { readQueue } from '../store/reviews/queue.ts'
 import { QUEUE_ORDERS } from '../store/reviews/queue-order.ts'
+import { groupBySpan } from '../store/traces/placed.ts'
 import { fromQueuePlace, QUEUE_PLACE, toQueuePlace } from './queue-cursor.ts'
 
 const Order = v.optional(
@@ -162,7 +164,9 @@ export const claimForReview = endpoint({
     answers: { 200: { claimed: [SPAN_ID], refused: [ROOT_SPAN_ID] } },
   },
 }).handle(async ({ body: { spanIds }, caller, store, now }) => {
-  const claimed = await claimSpans(store, { ...claimantOf(caller), spanIds, now })
+  const claimed = await forEachDatabase(store, spanIds, (shard, own) =>
+    claimSpans(shard, { ...claimantOf(caller), spanIds: own, now }),
+  )
   return { status: 200, body: { claimed, refused: without(spanIds, claimed) } }
 })
 
@@ -180,7 +184,9 @@ export const renewReviewClaims = endpoint({
     answers: { 200: { held: [SPAN_ID], lost: [] } },
   },
 }).handle(async ({ body: { spanIds }, caller, store, now }) => {
-  const held = await renewClaims(store, { ...claimantOf(caller), spanIds, now })
+  const held = await forEachDatabase(store, spanIds, (shard, own) =>
+    renewClaims(shard, { ...claimantOf(caller), spanIds: own, now }),
+  )
   return { status: 200, body: { held, lost: without(spanIds, held) } }
 })
 
@@ -198,9 +204,22 @@ export const releaseFromReview = endpoint({
     answers: { 200: { released: [SPAN_ID] } },
   },
 }).handle(async ({ body: { spanIds }, caller, store, now }) => {
-  const released = await releaseClaims(store, { ...claimantOf(caller), spanIds, now })
+  const released = await forEachDatabase(store, spanIds, (shard, own) =>
+    releaseClaims(shard, { ...claimantOf(caller), spanIds: own, now }),
+  )
   return { status: 200, body: { released } }
 })
+
+/** Changes claims in each span's database. Returns the ids of the changed ones, in the order of the request. */
+async function forEachDatabase(
+  store: Store,
+  spanIds: readonly string[],
+  change: (shard: Store, spanIds: readonly string[]) => Promise<string[]>,
+): Promise<string[]> {
+  const groups = await groupBySpan(store, spanIds, id => id)
+  const changed = new Set((await Promise.all([...groups].map(([shard, own]) => change(shard, own)))).flat())
+  return [...new Set(spanIds)].filter(id => changed.has(id))
+}
 
 const claimantOf = (caller: Caller) => ({
   holder: actorOf(caller),

@@ -265,6 +265,7 @@ export const listReviews = endpoint({
   path: '/api/spans/{spanId}/reviews',
   summary: 'List all decisions on a span, newest first',
   scope: 'review',
+  at: 'span',
   params: v.object({ spanId: Uuid }),
   query: v.strictObject(pageParameters),
   responses: { 200: v.object({ reviews: v.array(ReviewRecord), nextCursor: NextCursor }) },

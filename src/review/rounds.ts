@@ -14,6 +14,7 @@ import type { Forms } from '../store/spans/shared-review.ts'
 import { isVoteCut } from '../store/spans/vote-rows.ts'
 import { fetchOutputs } from '../store/spans/whole-outputs.ts'
 import { countWithin, type FoundValue, fetchValues, lengthOf } from '../store/traces/payloads.ts'
+import { groupBySpan } from '../store/traces/placed.ts'
 import { type Directed, direct, partnerOf, type ReviewRequest, withPartners } from './direct.ts'
 import type { ImportResult, Values } from './judge.ts'
 
@@ -42,19 +43,25 @@ export type ReviewedSpan = LocatedSpan & { import?: ImportResult | undefined }
 /** The results of requests. */
 export type Outcomes = Map<ReviewRequest, ReviewedSpan | ApiError>
 
-/** Runs rounds until each request has an outcome. 413 for requests left after `MAX_JUDGED_BYTES` of outputs were read. */
+/**
+ * Runs rounds in one database after another until each request has an outcome. 413 for requests left after
+ * `MAX_JUDGED_BYTES` of outputs were read.
+ */
 export async function inRounds(
+  scope: Scope,
   requests: readonly ReviewRequest[],
-  runRound: (open: readonly ReviewRequest[]) => Promise<{ outcomes: Outcomes; bytes: number }>,
+  runRound: (scope: Scope, open: readonly ReviewRequest[]) => Promise<{ outcomes: Outcomes; bytes: number }>,
 ): Promise<(ReviewedSpan | ApiError)[]> {
   const outcomes: Outcomes = new Map()
-  let open = requests
   let judgedBytes = 0
-  while (open.length > 0 && judgedBytes < MAX_JUDGED_BYTES) {
-    const round = await runRound(open)
-    for (const [request, outcome] of round.outcomes) outcomes.set(request, outcome)
-    judgedBytes += round.bytes
-    open = open.filter(request => !outcomes.has(request))
+  for (const [store, own] of await groupBySpan(scope.store, requests, ({ spanId }) => spanId)) {
+    let open: readonly ReviewRequest[] = own
+    while (open.length > 0 && judgedBytes < MAX_JUDGED_BYTES) {
+      const round = await runRound({ ...scope, store }, open)
+      for (const [request, outcome] of round.outcomes) outcomes.set(request, outcome)
+      judgedBytes += round.bytes
+      open = open.filter(request => !outcomes.has(request))
+    }
   }
   return requests.map(request => outcomes.get(request) ?? tooLarge(TOO_MUCH_OUTPUT))
 }

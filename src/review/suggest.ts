@@ -44,7 +44,7 @@ export async function suggestAll(
   mode: PayloadMode,
 ): Promise<(LocatedSpan | ApiError)[]> {
   const checks = new OutputChecks()
-  return inRounds(requests, open => suggestRound(scope, open, mode, checks))
+  return inRounds(scope, requests, (shard, open) => suggestRound(shard, open, mode, checks))
 }
 
 /** Runs one round of suggestions. Skips requests whose span has changed since it was read. */

@@ -2,6 +2,7 @@ import { describe, it } from 'vitest'
 import { planFile } from '../../src/api/file-plan.ts'
 import { INLINE_BYTES, MAX_FILE_BYTES, MAX_FILE_ITEMS, MAX_FILE_OBJECTS } from '../../src/limits.ts'
 import { measureSpans } from '../../src/store/spans/span-sizes.ts'
+import { storeOfTrace } from '../../src/store/traces/placed.ts'
 import { storeOf } from '../support/attribution.ts'
 import { timeAfter } from '../support/builders.ts'
 import { recordsIn } from '../support/csv.ts'
@@ -135,7 +136,7 @@ describe('an export of spans', () => {
       .bind(id)
       .first<{ key: number; root_span_id: string }>()
     const keysOf = (spanId: string) => ({ spanId, traceKey: trace?.key ?? 0, rootSpanId: trace?.root_span_id ?? '' })
-    const store = await storeOf(org)
+    const store = await storeOfTrace(await storeOf(org), id)
     const keys = [other, reviewed, trace?.root_span_id ?? '', crypto.randomUUID()].map(keysOf)
     const [small, big, root, none] = await measureSpans(store, keys)
     expect(small).toEqual({ bytes: expect.any(Number), objects: 0 })

@@ -27,10 +27,17 @@ export function withMessages(bindings: Env = env) {
 
 /** Opens a tenant's store as a job does. */
 export async function storeOf(org: Org, bindings: Env = env) {
-  const row = await stored.prepare('select key from organizations where id = ?').bind(org.id).first<{ key: number }>()
+  const row = await stored
+    .prepare(
+      `select key, (select group_concat(placed.epochs, char(10)) from (
+        select distinct epochs from projects where organization_key = organizations.key and epochs is not null) placed)
+        as epochs from organizations where id = ?`,
+    )
+    .bind(org.id)
+    .first<{ key: number; epochs: string | null }>()
   return openStore(
     bindings,
-    { key: row?.key ?? 0, id: org.id, slug: org.slug, sentEvents: null, epochs: null },
+    { key: row?.key ?? 0, id: org.id, slug: org.slug, sentEvents: null, epochs: row?.epochs ?? null },
     new Deadline(60_000),
   )
 }

@@ -1,4 +1,5 @@
 import { env } from 'cloudflare:workers'
+import { shardOf } from '../../src/domain/shards.ts'
 import { boundShards, databaseOf } from '../../src/store/core/store.ts'
 import { HOMES } from '../../src/store/schema/homes.ts'
 
@@ -11,6 +12,10 @@ const shards = boundShards(env).map(shard => databaseOf(env, shard))
 
 /** Whether the suites run with several databases. */
 export const isSharded = shards.length > 0
+
+/** The database that a new project's traces with this read id are in. */
+export const databaseOfTrace = (id: string): D1Database =>
+  databaseOf(env, isSharded ? shardOf(id, { from: 0, shards: boundShards(env) }) : 0)
 
 function databasesFor(sql: string): D1Database[] {
   const homes = new Set(Object.entries(HOMES).flatMap(([table, home]) => (usesTable(sql, table) ? [home] : [])))

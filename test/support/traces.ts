@@ -1,6 +1,6 @@
 import { newKeys } from '../../src/domain/ids.ts'
 import { TIME } from './builders.ts'
-import { stored } from './database.ts'
+import { databaseOfTrace, stored } from './database.ts'
 import type { Org } from './org.ts'
 
 /** The fields that differ between traces. `fields` is the metadata. */
@@ -32,11 +32,17 @@ export async function manyTraces(org: Org, count: number, fieldsOf: (place: numb
       fields,
     }
   })
-  const rows = JSON.stringify(traces)
+  for (const [database, own] of Map.groupBy(traces, ({ id }) => databaseOfTrace(id))) {
+    await insert(database, [JSON.stringify(own), project?.key, project?.organization_key])
+  }
+  return traces.map(({ id }) => id)
+}
+
+/** `bound` has the traces as JSON, and the keys of their project and organization. */
+async function insert(database: D1Database, bound: readonly unknown[]): Promise<void> {
   const scope = `cross join (select ? as project_key, ? as organization_key) as scope`
-  const bound = [rows, project?.key, project?.organization_key] as const
-  await stored.batch([
-    stored
+  await database.batch([
+    database
       .prepare(
         `insert into traces (key, id, organization_key, project_key, trace_id, root_span_id, name, status, timestamp,
          duration_ms, metadata, completed_fields, revision, received_at, updated_at, deleted_at, purge_due_at, needs_review,
@@ -47,19 +53,18 @@ export async function manyTraces(org: Org, count: number, fieldsOf: (place: numb
        from json_each(?) as t ${scope}`,
       )
       .bind(...bound),
-    stored
+    database
       .prepare(
         `insert into spans (id, trace_key, is_root, step_id, timestamp)
        select t.value ->> 'rootId', t.value ->> 'key', 1, t.value ->> 'name', t.value ->> 'timestamp'
        from json_each(?) as t ${scope}`,
       )
       .bind(...bound),
-    stored
+    database
       .prepare(
         `insert into trace_fields select project_key, f.key, f.value, t.value ->> 'timestamp', t.value ->> 'key'
        from json_each(?) as t ${scope} cross join json_each(t.value, '$.fields') as f`,
       )
       .bind(...bound),
   ])
-  return traces.map(({ id }) => id)
 }

@@ -1,6 +1,7 @@
 import { and, asc, desc, eq, getTableColumns, gt, gte, lt, lte, or, type SQL, sql } from 'drizzle-orm'
 import { newId } from '../../domain/ids.ts'
 import { AUDIT_PASS_MS, AUDIT_SWEEP_ORGANIZATIONS, MAX_SCANNED_ENTRIES } from '../../limits.ts'
+import { mergePages, placeOrder, readShards } from '../core/across.ts'
 import { selectFor } from '../core/rows.ts'
 import { pageFromScan } from '../core/scanned.ts'
 import type { Organization, Store, UnscopedStore } from '../core/store.ts'
@@ -189,10 +190,26 @@ export interface AuditPosition {
 }
 
 /**
- * A page of the organization's matching entries that the viewer may see, newest first. Scans at most 5,000 entries, so `items` may be short
- * even if more entries follow. The next page starts after `nextPlace`, which is null on the last page.
+ * A page of the organization's matching entries that the viewer may see, newest first. Scans at most 5,000 entries of
+ * each database, so `items` may be short even if more entries follow. The next page starts after `nextPlace`, which is
+ * null on the last page.
  */
 export async function listEntries(
+  store: Store,
+  filter: AuditFilter,
+  page: { limit: number; after: AuditPosition | undefined },
+): Promise<{ items: AuditEntry[]; nextPlace: AuditPosition | null }> {
+  const pages = await readShards(store, shard => listIn(shard, filter, page), store.databases)
+  return mergePages<AuditEntry, AuditPosition>(pages, {
+    limit: page.limit,
+    placeOf: entry => entry,
+    compare: (one, other) => newest([one.createdAt, one.id], [other.createdAt, other.id]),
+  })
+}
+
+const newest = placeOrder('descending')
+
+async function listIn(
   store: Store,
   filter: AuditFilter,
   { limit, after }: { limit: number; after: AuditPosition | undefined },

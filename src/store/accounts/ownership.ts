@@ -26,12 +26,20 @@ const isOfProject = (projectKey: SQLiteColumn) =>
 /** Whether a trace isn't deleted. */
 const isLiveTrace = and(isNull(traces.deletedAt), isOfProject(traces.projectKey))
 
+/** Asks all databases of the deployment, because another organization's traces may be in others than one's own. */
+const askAll = async <Row>(
+  { shards }: UnscopedStore,
+  ask: (database: UnscopedStore['database']) => PromiseLike<Row[]>,
+): Promise<Row[]> => (await Promise.all(shards.map(({ database }) => ask(database)))).flat()
+
 /** Whether another organization has a trace with this id. */
-export async function isForeignTrace({ database }: UnscopedStore, own: Organization, id: string): Promise<boolean> {
-  const rows = await database
-    .select({ key: traces.key })
-    .from(traces)
-    .where(and(eq(traces.id, id), isLiveTrace, ne(traces.organizationKey, own.key)))
+export async function isForeignTrace(unscoped: UnscopedStore, own: Organization, id: string): Promise<boolean> {
+  const rows = await askAll(unscoped, database =>
+    database
+      .select({ key: traces.key })
+      .from(traces)
+      .where(and(eq(traces.id, id), isLiveTrace, ne(traces.organizationKey, own.key))),
+  )
   return rows.length > 0
 }
 
@@ -41,25 +49,29 @@ export const isForeignSpan = async (unscoped: UnscopedStore, own: Organization, 
 
 /** Which of these ids belong to another organization's spans. */
 export async function foreignSpans(
-  { database }: UnscopedStore,
+  unscoped: UnscopedStore,
   own: Organization,
   ids: readonly string[],
 ): Promise<Set<string>> {
-  const rows = await database
-    .select({ id: spans.id })
-    .from(spans)
-    .innerJoin(traces, eq(traces.key, spans.traceKey))
-    .where(and(isOneOf(spans.id, ids), isLiveTrace, ne(traces.organizationKey, own.key)))
+  const rows = await askAll(unscoped, database =>
+    database
+      .select({ id: spans.id })
+      .from(spans)
+      .innerJoin(traces, eq(traces.key, spans.traceKey))
+      .where(and(isOneOf(spans.id, ids), isLiveTrace, ne(traces.organizationKey, own.key))),
+  )
   return new Set(rows.map(({ id }) => id))
 }
 
 /** Whether another organization has feedback with this id. */
-export async function isForeignFeedback({ database }: UnscopedStore, own: Organization, id: string): Promise<boolean> {
-  const rows = await database
-    .select({ key: traces.key })
-    .from(feedback)
-    .innerJoin(traces, eq(traces.key, feedback.traceKey))
-    .where(and(eq(feedback.id, id), isLiveTrace, ne(traces.organizationKey, own.key)))
+export async function isForeignFeedback(unscoped: UnscopedStore, own: Organization, id: string): Promise<boolean> {
+  const rows = await askAll(unscoped, database =>
+    database
+      .select({ key: traces.key })
+      .from(feedback)
+      .innerJoin(traces, eq(traces.key, feedback.traceKey))
+      .where(and(eq(feedback.id, id), isLiveTrace, ne(traces.organizationKey, own.key))),
+  )
   return rows.length > 0
 }
 
@@ -114,11 +126,13 @@ export async function isForeignText(
 }
 
 /** Whether another organization has a dataset with this id. */
-export async function isForeignDataset({ database }: UnscopedStore, own: Organization, id: string): Promise<boolean> {
-  const rows = await database
-    .select({ id: datasets.id })
-    .from(datasets)
-    .where(and(eq(datasets.id, id), ne(datasets.organizationKey, own.key), isOfProject(datasets.projectKey)))
+export async function isForeignDataset(unscoped: UnscopedStore, own: Organization, id: string): Promise<boolean> {
+  const rows = await askAll(unscoped, database =>
+    database
+      .select({ id: datasets.id })
+      .from(datasets)
+      .where(and(eq(datasets.id, id), ne(datasets.organizationKey, own.key), isOfProject(datasets.projectKey))),
+  )
   return rows.length > 0
 }
 
@@ -139,12 +153,14 @@ export async function isForeignExperiment(
 }
 
 /** Whether another organization has a problem with this id. Unknown unless somebody has requested the problem. */
-export async function isForeignProblem({ database }: UnscopedStore, own: Organization, id: string): Promise<boolean> {
-  const rows = await database
-    .select({ id: problemIds.id })
-    .from(problemIds)
-    .innerJoin(projects, eq(projects.key, problemIds.projectKey))
-    .where(and(eq(problemIds.id, id), isNull(projects.deletedAt), ne(projects.organizationKey, own.key)))
+export async function isForeignProblem(unscoped: UnscopedStore, own: Organization, id: string): Promise<boolean> {
+  const rows = await askAll(unscoped, database =>
+    database
+      .select({ id: problemIds.id })
+      .from(problemIds)
+      .innerJoin(projects, eq(projects.key, problemIds.projectKey))
+      .where(and(eq(problemIds.id, id), isNull(projects.deletedAt), ne(projects.organizationKey, own.key))),
+  )
   return rows.length > 0
 }
 

@@ -1,31 +1,56 @@
 import { Unanswered } from '../../domain/failures.ts'
+import { MAX_PAGE_VALUE_BYTES, PAST_DEADLINE_RETRY_SECONDS } from '../../limits.ts'
+import { within } from './deadline.ts'
+import { TimedOut } from './faults.ts'
 import type { Store } from './store.ts'
 
-/**
- * Reads from each database that may have the organization's traces, in parallel. A database that doesn't respond is left
- * out, and the response's header names it. Throws if none responds.
- */
-export const readShards = <Found>(store: Store, read: (shard: Store) => Promise<Found>): Promise<Found[]> =>
-  readEach(store, store.shards, read)
+/** Reads from databases that may have the organization's traces: all of them, unless others are given. */
+export type ReadAcross = <Found>(
+  store: Store,
+  read: (shard: Store) => Promise<Found>,
+  shards?: readonly Store[],
+) => Promise<Found[]>
 
-/** The same for some of the store's databases. */
-export async function readEach<Found>(
-  { missing }: Store,
-  databases: readonly Store[],
-  read: (store: Store) => Promise<Found>,
-): Promise<Found[]> {
-  const { found, failures } = await readSome(databases, read)
-  const [first] = failures
-  if (first && found.length === 0) throw first.error
+/**
+ * Reads from each database in parallel. Databases that don't respond are left out, also by the request's later reads, and
+ * the response's header names them. Throws if none responds.
+ */
+export const readShards: ReadAcross = async (store, read, shards = store.shards) => {
+  const { missing, deadline } = store
+  const all = store.shards
+  // Reading from one database is the same as without shards, errors included.
+  if (all.length === 1 && shards.length < 2) return Promise.all(shards.map(read))
+  // Later reads need some of the time.
+  const remainingMs = deadline.remainingMs()
+  const patienceMs = remainingMs > deadline.attemptMs ? remainingMs - deadline.attemptMs / 2 : remainingMs
+  const { found, failures } = await readSome(
+    shards.filter(({ shard }) => !missing.has(shard)),
+    shard => within(patienceMs, () => read(shard)),
+  )
   for (const { shard } of failures) missing.add(shard)
+  if (failures[0] && all.every(({ shard }) => missing.has(shard))) {
+    throw new Unanswered(PAST_DEADLINE_RETRY_SECONDS, failures[0].error)
+  }
   return found
 }
 
+/** The same for some of the store's databases. Throws if none of them responds. */
+export async function readEach<Found>(
+  store: Store,
+  databases: readonly Store[],
+  read: (store: Store) => Promise<Found>,
+): Promise<Found[]> {
+  const found = await readShards(store, read, databases)
+  if (found.length === 0 && databases.length > 0)
+    throw new Unanswered(PAST_DEADLINE_RETRY_SECONDS, new Error('no database responded'))
+  return found
+}
+
+/** The same for what must be complete. Throws if a database doesn't respond. */
+export const readAllShards: ReadAcross = (_store, read, shards = _store.shards) => Promise.all(shards.map(read))
+
 /** Reads from each of these databases in parallel, and tells which ones didn't respond. Throws any other error. */
 export async function readSome<Found>(stores: readonly Store[], read: (store: Store) => Promise<Found>) {
-  const [only] = stores
-  // Reading from one database is the same as without shards, errors included.
-  if (only && stores.length === 1) return { found: [await read(only)], failures: [] }
   const settled = await Promise.allSettled(stores.map(read))
   const found: Found[] = []
   const failures: { shard: number; error: unknown }[] = []
@@ -39,9 +64,85 @@ export async function readSome<Found>(stores: readonly Store[], read: (store: St
 
 /** Whether an error is a database that didn't respond. drizzle wraps its driver's errors. */
 const isUnanswered = (error: unknown): boolean =>
-  error instanceof Unanswered || (error instanceof Error && error.cause !== undefined && isUnanswered(error.cause))
+  error instanceof Unanswered ||
+  error instanceof TimedOut ||
+  (error instanceof Error && error.cause !== undefined && isUnanswered(error.cause))
 
-/** Some of a list's items, and the place where the next ones begin, as `http/cursor.ts` has it. */
+/** An item of a list, with the number of its database. */
+export type InShard<Item> = Item & { shard: number }
+
+/** Adds the number of their database to items. */
+export const inShard = <Item>({ shard }: Store, items: readonly Item[]): InShard<Item>[] =>
+  items.map(item => ({ ...item, shard }))
+
+/**
+ * Reads more about a list's items, each in its database, in parallel. As `across` does, it leaves out databases that don't
+ * respond, or throws.
+ */
+export async function readPlaced<Item extends { shard: number }, Found>(
+  store: Store,
+  items: readonly Item[],
+  read: (shard: Store, items: readonly Item[]) => Promise<Found>,
+  across: ReadAcross = readShards,
+): Promise<Found[]> {
+  const groups = Map.groupBy(items, ({ shard }) => shard)
+  const shards = [...groups.keys()].map(store.in)
+  return shards.length === 0 ? [] : across(store, shard => read(shard, groups.get(shard.shard) ?? []), shards)
+}
+
+/** Some items as a page shows them. */
+interface ShownItems<Item, Shown> {
+  /** What to show of each item. Those that are gone are missing. */
+  shown: ReadonlyMap<Item, Shown>
+  /** How many of the given items these are. The others don't fit. */
+  count: number
+}
+
+/**
+ * Shows as many of a list's items as fit on a page, each read in its database. `show` gets a database's items and the
+ * bytes that it may show of them, and `sizeOf` measures what it shows. Returns what to show, and how many of the items
+ * that is.
+ */
+export async function showPlaced<Item extends { shard: number }, Shown>(
+  store: Store,
+  items: readonly Item[],
+  show: (shard: Store, items: readonly Item[], maxBytes: number) => Promise<ShownItems<Item, Shown>>,
+  sizeOf: (shown: Shown) => number,
+  across: ReadAcross = readShards,
+): Promise<{ shown: { item: Item; shown: Shown }[]; count: number }> {
+  const databases = new Set(items.map(({ shard }) => shard)).size
+  // All of them together must fit into memory.
+  const maxBytes = Math.floor(MAX_PAGE_VALUE_BYTES / Math.max(databases, 1))
+  const shown = new Map<Item, Shown>()
+  const left = new Set<Item>()
+  await readPlaced(
+    store,
+    items,
+    async (shard, own) => {
+      const page = await show(shard, own, maxBytes)
+      for (const [item, value] of page.shown) shown.set(item, value)
+      for (const item of own.slice(page.count)) left.add(item)
+    },
+    across,
+  )
+  let bytes = 0
+  const end = items.findIndex((item, index) => {
+    const value = shown.get(item)
+    // A single item may take more than its database's part of the page.
+    if (value !== undefined && databases > 1) bytes += sizeOf(value)
+    return left.has(item) || (bytes > MAX_PAGE_VALUE_BYTES && index > 0)
+  })
+  const fitting = end === -1 ? items : items.slice(0, end)
+  return {
+    shown: fitting.flatMap(item => {
+      const value = shown.get(item)
+      return value === undefined ? [] : [{ item, shown: value }]
+    }),
+    count: fitting.length,
+  }
+}
+
+/** Some of a list's items, and the place where the next ones begin. */
 interface Page<Item, Place> {
   items: Item[]
   nextPlace: Place | null
@@ -52,7 +153,7 @@ interface Page<Item, Place> {
  * so items past the first of these places wait for the next page. The places are the same in every database, and a
  * cursor stays valid if databases are added.
  */
-export function mergePages<Item, Place extends readonly (string | number)[]>(
+export function mergePages<Item, Place>(
   pages: readonly Page<Item, Place>[],
   {
     limit,

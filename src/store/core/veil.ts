@@ -6,7 +6,7 @@ import { traces } from '../schema/traces.ts'
 import { existsShallow, shallow } from './depth.ts'
 import { isReviewedWithOther, isUnreviewed, isUnreviewedStep, ofTrace, sharesTextWith } from './reviewable.ts'
 import { readStepId } from './step-names.ts'
-import type { Store, Viewer } from './store.ts'
+import { mayHaveTraces, type Store, type Viewer } from './store.ts'
 
 /*
  * SQL conditions for what a blind review policy hides. Under such a policy, a span with an output is veiled until it's
@@ -90,6 +90,8 @@ type Entry = Readonly<Record<'action' | 'targetId' | 'projectKey' | 'keyId' | 'u
 export const isEntryShown = (store: Store, entry: Entry): SQL | undefined => {
   const { isBlind, organization } = store
   const { action, targetId, projectKey, keyId, userId } = entry
+  // If all traces are in other databases, so are the entries about them.
+  const hasTraces = mayHaveTraces(store)
   const isVoteHidden = existsShallow(sql`
     select 1 from ${spans} cross join ${traces} where ${spans.id} = ${targetId} and ${traces.key} = ${spans.traceKey}
       and ${traces.organizationKey} = ${organization.key} and ${isVeiled}`)
@@ -98,8 +100,8 @@ export const isEntryShown = (store: Store, entry: Entry): SQL | undefined => {
   return isBlind
     ? ifAnyBlind(
         sql`(coalesce(${userId}, ${keyId}) = ${idOf(store)} or not ${isBlindProject(projectKey)} or case
-          when ${action} = 'review.vote' then not ${isVoteHidden}
-          when ${action} like 'comment.%' then ${isCommentSeen} else 1 end)`,
+          when ${action} = 'review.vote' then ${hasTraces ? sql`not ${isVoteHidden}` : sql`0`}
+          when ${action} like 'comment.%' then ${hasTraces ? isCommentSeen : sql`0`} else 1 end)`,
         sql`1`,
       )
     : undefined

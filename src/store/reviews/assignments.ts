@@ -3,6 +3,7 @@ import type { Assignable, AssignmentChange, OpenAssignments, Sharing } from '../
 import { newId } from '../../domain/ids.ts'
 import { type Act, recordActs } from '../accounts/audit.ts'
 import type { Project } from '../accounts/projects.ts'
+import { readAllShards } from '../core/across.ts'
 import { assignees, toAssignments } from '../core/assignees.ts'
 import { chunkRows } from '../core/chunks.ts'
 import { named, readPlain } from '../core/database.ts'
@@ -21,6 +22,8 @@ import { isLive } from '../traces/live.ts'
 /** A span that can be assigned. */
 export interface AssignableSpan extends Assignable {
   id: string
+  /** The number of its database. */
+  shard: number
   traceKey: number
   projectKey: number
 }
@@ -28,7 +31,7 @@ export interface AssignableSpan extends Assignable {
 /** How many people must review the current span. */
 const reviewersOf = (projectKey: number | SQLWrapper): SQL<number> => policyOf(projectKey, spans.stepId).reviewers
 
-/** Finds those of these spans that need review, in the same order. Takes one round trip. */
+/** Finds those of these spans of one database that need review, in the same order. Takes one round trip. */
 export async function findAssignableSpans(
   store: Store,
   ids: readonly string[],
@@ -59,7 +62,7 @@ export async function findAssignableSpans(
   const found = new Map(
     rows.map(({ assignees, voting, reviewers, ...span }) => [
       span.id,
-      { ...span, assigned: toAssignments(assignees), ...toVoting(voting, reviewers) },
+      { ...span, shard: store.shard, assigned: toAssignments(assignees), ...toVoting(voting, reviewers) },
     ]),
   )
   return [...new Set(ids)].flatMap(id => found.get(id) ?? [])
@@ -83,15 +86,26 @@ export async function countOpenAssignments(
 ): Promise<Map<string, OpenAssignments>> {
   const { userId, traceKey, spanId } = reviewAssignments
   const isWaiting = sql`(${store.isBlind ? hasBlindPolicy : sql`0`} or ${waitsFor(userId)})`
-  const rows = await store.database
-    .select({ userId, total: sql<number>`count(*)`, waiting: sql<number>`coalesce(sum(${isWaiting}), 0)` })
-    .from(reviewAssignments)
-    .leftJoin(spans, and(eq(spans.id, spanId), eq(spans.traceKey, traceKey)))
-    .where(
-      and(eq(reviewAssignments.projectKey, projectKey), isOneOf(userId, userIds), sql`${reviewAssignments.isOpen} = 1`),
-    )
-    .groupBy(userId)
-  return new Map(rows.map(({ userId, ...counts }) => [userId, counts]))
+  const rows = await readAllShards(store, ({ database }) =>
+    database
+      .select({ userId, total: sql<number>`count(*)`, waiting: sql<number>`coalesce(sum(${isWaiting}), 0)` })
+      .from(reviewAssignments)
+      .leftJoin(spans, and(eq(spans.id, spanId), eq(spans.traceKey, traceKey)))
+      .where(
+        and(
+          eq(reviewAssignments.projectKey, projectKey),
+          isOneOf(userId, userIds),
+          sql`${reviewAssignments.isOpen} = 1`,
+        ),
+      )
+      .groupBy(userId),
+  )
+  const open = new Map<string, OpenAssignments>()
+  for (const { userId, total, waiting } of rows.flat()) {
+    const { total: before, waiting: waitingBefore } = open.get(userId) ?? { total: 0, waiting: 0 }
+    open.set(userId, { total: before + total, waiting: waitingBefore + waiting })
+  }
+  return open
 }
 
 const CHANGES = rowSet(['id', 'traceKey', 'spanId', 'before', 'after', 'dueAt', 'assigned'])

@@ -5,6 +5,15 @@ import type { ReviewOutcome } from '../../domain/review-state.ts'
 import type { PayloadMode } from '../../domain/span.ts'
 import { DAY_MS, MAX_SCANNED_DECISIONS } from '../../limits.ts'
 import type { Project } from '../accounts/projects.ts'
+import {
+  type InShard,
+  inShard,
+  mergePages,
+  placeOrder,
+  type ReadAcross,
+  readShards,
+  showPlaced,
+} from '../core/across.ts'
 import { readPlain } from '../core/database.ts'
 import { isDecisionInForce } from '../core/reviewable.ts'
 import { isOneOf } from '../core/rows.ts'
@@ -19,6 +28,7 @@ import { reviews } from '../schema/reviews.ts'
 import { spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
 import { findSpans, type LocatedSpan } from '../spans/located-spans.ts'
+import { shownLength } from '../spans/shared-review.ts'
 import { matchesNow, type SpanFilter } from '../spans/span-list.ts'
 import { isLiveIn, unpurgedTraces } from '../traces/live.ts'
 import { firstDecisions, type WatchedDecisions } from './first-decisions.ts'
@@ -81,9 +91,19 @@ export async function listDecidedSpans(
 ): Promise<DecidedPage> {
   const isCounted = !after && isCountable(filter)
   const { items, nextPlace, expired } = await findDecisions(store, project, filter, { limit, after, isCounted })
-  const { spans, count } = await showDecisions(store, project, items, mode)
-  return { spans, nextPlace: count < items.length ? (items[count - 1] ?? null) : nextPlace, expired }
+  const { shown, count } = await showDecisions(store, project, items, mode)
+  const last = count < items.length ? items[count - 1] : undefined
+  return { spans: shown.map(each => each.shown), nextPlace: last ?? nextPlace, expired }
 }
+
+/** Compares positions in the list. A trace's key only decides between decisions of the same millisecond. */
+export const decisionOrder = (one: DecisionPlace, other: DecisionPlace): number =>
+  newest(
+    [one.createdAt, one.traceKey, one.spanId, one.number],
+    [other.createdAt, other.traceKey, other.spanId, other.number],
+  )
+
+const newest = placeOrder('descending')
 
 /** A decision that a page lists. */
 export interface ListedDecision extends DecisionPlace {
@@ -97,38 +117,72 @@ export async function findDecisions(
   store: Store,
   project: Project,
   filter: DecisionFilter,
+  query: Omit<PageQuery, 'mode'> & { isCounted: boolean },
+  across: ReadAcross = readShards,
+): Promise<Pick<DecidedPage, 'nextPlace' | 'expired'> & { items: InShard<ListedDecision>[] }> {
+  const pages = await across(store, async shard => {
+    const page = await findDecisionsIn(shard, project, filter, query)
+    return { ...page, items: inShard(shard, page.items) }
+  })
+  const order = { limit: query.limit, placeOf: (place: DecisionPlace) => place, compare: decisionOrder }
+  const gone = pages.reduce((sum, page) => sum + (page.gone ?? 0), 0)
+  return { ...mergePages(pages, order), expired: query.isCounted ? expiredOf(filter, gone) : undefined }
+}
+
+/** The number of decisions that are counted but can't be listed, from the sum of the databases' counts. */
+function expiredOf({ watched, problem, state }: DecisionFilter, gone: number): number {
+  if (problem || !watched) return gone
+  const { n, accepted } = watched.counted
+  return Math.max(0, { accepted, corrected: n - accepted, any: n }[state ?? 'any'] - gone)
+}
+
+/** The same in one database. For a watch, `gone` is the number of decisions that are left. */
+export async function findDecisionsIn(
+  store: Store,
+  project: Project,
+  filter: DecisionFilter,
   { limit, after, isCounted }: Omit<PageQuery, 'mode'> & { isCounted: boolean },
-): Promise<Pick<DecidedPage, 'nextPlace' | 'expired'> & { items: ListedDecision[] }> {
+): Promise<Pick<DecidedPage, 'nextPlace'> & { items: ListedDecision[]; gone: number | undefined }> {
   const { problem, watched } = filter
   const decisions = problem
     ? selectCases(store, project, { ...filter, problem }, limit, after)
     : selectDecisions(store, project, filter, limit, after)
   const countExpired = () => {
     if (problem) return countGoneCases(store, project, { ...filter, problem })
-    return watched ? countUncounted(store, filter.state, watched) : countGone(store, project, filter)
+    return watched ? countLeft(store, filter.state, watched) : countGone(store, project, filter)
   }
   const [rows, gone] = isCounted
     ? await readPlain(store.database, [decisions, countExpired()])
     : await readPlain(store.database, [decisions])
-  return { ...pageFromScan(rows, limit, MAX_SCANNED_DECISIONS), expired: gone?.[0]?.count }
+  return { ...pageFromScan(rows, limit, MAX_SCANNED_DECISIONS), gone: gone?.[0]?.count }
 }
 
 /** Shows the spans of as many decisions as fit on a page, and says how many those are. */
-export async function showDecisions(
+export const showDecisions = <Item extends InShard<ListedDecision>>(
   store: Store,
   project: Project,
-  items: readonly ListedDecision[],
+  items: readonly Item[],
   mode: PayloadMode,
-): Promise<{ spans: LocatedSpan[]; count: number }> {
-  const ids = items.map(({ spanId }) => spanId)
-  const { found, count } = await findSpans(store, ids, mode)
-  const spans = items.slice(0, count).flatMap(({ spanId, stepId, promptVersionId }) => {
-    const span = found.get(spanId)
-    // Another project's root may have taken the id.
-    return span?.projectKey === project.key ? [{ ...span, stepId, promptVersionId: promptVersionId || null }] : []
-  })
-  return { spans, count }
-}
+  across: ReadAcross = readShards,
+) =>
+  showPlaced<Item, LocatedSpan>(
+    store,
+    items,
+    async (shard, own, maxBytes) => {
+      const ids = own.map(({ spanId }) => spanId)
+      const { found, count } = await findSpans(shard, ids, mode, maxBytes)
+      const shown = own.slice(0, count).flatMap(item => {
+        const { spanId, stepId, promptVersionId } = item
+        const span = found.get(spanId)
+        // Another project's root may have taken the id.
+        const isOfProject = span?.projectKey === project.key
+        return isOfProject ? [[item, { ...span, stepId, promptVersionId: promptVersionId || null }] as const] : []
+      })
+      return { shown: new Map(shown), count }
+    },
+    shownLength,
+    across,
+  )
 
 /** Whether the counts tell how many decisions match. */
 const isCountable = ({
@@ -220,13 +274,11 @@ const isWatched = (watched: WatchedDecisions): SQL =>
   sql`(${reviews.traceKey}, ${reviews.spanId}, ${reviews.number}) in (
     select scanned.trace_key, scanned.span_id, scanned.number from ${firstDecisions(watched)} as scanned)`
 
-/** The query for the number of decisions that a watch counted, but that no longer count. */
-function countUncounted({ database }: Store, state: ReviewOutcome | undefined, watched: WatchedDecisions) {
-  const { n, accepted } = watched.counted
-  const counted = { accepted, corrected: n - accepted, any: n }[state ?? 'any']
+/** The query for the number of decisions that a watch counted and that still count. */
+function countLeft({ database }: Store, state: ReviewOutcome | undefined, watched: WatchedDecisions) {
   const isState = state === undefined ? sql`true` : sql`scanned.state = ${state}`
   return database
-    .select({ count: sql<number>`max(0, ${counted} - count(*))`.as('count') })
+    .select({ count: sql<number>`count(*)`.as('count') })
     .from(sql`${firstDecisions(watched)} as scanned`)
     .where(isState)
 }

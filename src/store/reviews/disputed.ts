@@ -2,6 +2,7 @@ import { and, asc, desc, eq, gte, lt, type SQL, type SQLWrapper, sql } from 'dri
 import type { PayloadMode } from '../../domain/span.ts'
 import { DAY_MS, MAX_COUNTED_TRACES, MAX_REMAINING, MAX_SCANNED_DECISIONS } from '../../limits.ts'
 import type { Project } from '../accounts/projects.ts'
+import { type InShard, inShard, mergePages, placeOrder, readShards } from '../core/across.ts'
 import { isAssignedTo } from '../core/assignees.ts'
 import { readPlain } from '../core/database.ts'
 import { isFree, isReviewedWithOther, isUnreviewed } from '../core/reviewable.ts'
@@ -11,10 +12,9 @@ import type { Store } from '../core/store.ts'
 import { disputes } from '../schema/reviews.ts'
 import { spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
-import { findSpans } from '../spans/located-spans.ts'
 import { isLiveIn } from '../traces/live.ts'
 import { hasFields, matches, type TraceFilter } from '../traces/trace-filter.ts'
-import type { QueuePage } from './queue.ts'
+import { type QueuePage, showQueued } from './queue.ts'
 import { reviewedOn, toToday } from './reviewed-on.ts'
 import { isDisputed } from './votes.ts'
 
@@ -54,30 +54,36 @@ export async function readDisputed(
   { limit, after, mode }: { limit: number; after: DisputedPlace | undefined; mode: PayloadMode },
 ): Promise<DisputedPage> {
   const today = Math.floor(query.now / DAY_MS)
-  const [rows, [counted], reviewed] = await readPlain(store.database, [
-    selectPage(store, project, query, limit, after),
-    countDisputed(store, project, query),
-    reviewedOn(store, project, { from: today, to: today + 1 }),
-  ])
-  const { items, nextPlace } = pageFromScan(rows, limit, MAX_SCANNED_DECISIONS)
-  const { found, count } = await findSpans(
-    store,
-    items.map(({ spanId }) => spanId),
-    mode,
-  )
-  const remaining = counted?.found ?? 0
+  const pages = await readShards(store, async shard => {
+    const [rows, [counted], reviewed] = await readPlain(shard.database, [
+      selectPage(shard, project, query, limit, after),
+      countDisputed(shard, project, query),
+      reviewedOn(shard, project, { from: today, to: today + 1 }),
+    ])
+    const { items, nextPlace } = pageFromScan(rows, limit, MAX_SCANNED_DECISIONS)
+    return { items: inShard(shard, items), nextPlace, counted, reviewed }
+  })
+  const inOrder = placeOrder(query.order === 'oldest' ? 'ascending' : 'descending')
+  const { items, nextPlace } = mergePages<InShard<DisputedPlace>, DisputedPlace>(pages, {
+    limit,
+    placeOf: place => place,
+    compare: (one, other) => inOrder(valuesOf(one), valuesOf(other)),
+  })
+  const { shown, count } = await showQueued(store, items, mode)
+  const remaining = pages.reduce((sum, { counted }) => sum + (counted?.found ?? 0), 0)
   return {
     // A span may have been decided since, and another project's root may have taken its id.
-    spans: items
-      .slice(0, count)
-      .flatMap(({ spanId }) => found.get(spanId) ?? [])
-      .filter(span => span.isDisputed && span.projectKey === project.key),
+    spans: shown.map(each => each.shown).filter(span => span.isDisputed && span.projectKey === project.key),
     nextPlace: count < items.length ? (items[count - 1] ?? null) : nextPlace,
     remaining: Math.min(remaining, MAX_REMAINING),
-    remainingIsMinimum: remaining > MAX_REMAINING || counted?.scanned === MAX_COUNTED_TRACES,
-    today: toToday(reviewed),
+    remainingIsMinimum:
+      remaining > MAX_REMAINING || pages.some(({ counted }) => counted?.scanned === MAX_COUNTED_TRACES),
+    today: toToday(pages.flatMap(page => page.reviewed)),
   }
 }
+
+/** A place's values in the order of the list. A trace's key only decides between disputes of the same millisecond. */
+const valuesOf = ({ disputedAt, traceKey, spanId }: DisputedPlace) => [disputedAt, traceKey, spanId]
 
 const PLACE = [disputes.disputedAt, disputes.traceKey, disputes.spanId]
 

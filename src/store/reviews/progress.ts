@@ -1,6 +1,7 @@
 import { and, eq, sql } from 'drizzle-orm'
 import { MAX_COUNTED_ASSIGNMENTS } from '../../limits.ts'
 import type { Project } from '../accounts/projects.ts'
+import { readShards, sumRows } from '../core/across.ts'
 import { readPlain } from '../core/database.ts'
 import { isReviewedWithOther, isUnreviewed } from '../core/reviewable.ts'
 import { waitsFor } from '../core/standing-votes.ts'
@@ -12,14 +13,38 @@ import { isLiveIn } from '../traces/live.ts'
 import { reviewedOn } from './reviewed-on.ts'
 
 interface Progress {
-  reviewed: { userId: string; day: number; reviewed: number }[]
-  assigned: { userId: string; open: number; overdue: number }[]
+  reviewed: readonly { userId: string; day: number; reviewed: number }[]
+  assigned: readonly { userId: string; open: number; overdue: number }[]
   /** Whether there are more assignments than were counted. */
   isMinimum: boolean
 }
 
 /** What each reviewer did on each of the given days, and has left to do. Takes one round trip. */
 export async function readProgress(
+  store: Store,
+  project: Project,
+  days: { from: number; to: number },
+  now: number,
+): Promise<Progress> {
+  const parts = await readShards(store, shard => readProgressIn(shard, project, days, now))
+  const reviewed = sumRows(
+    parts.map(part => part.reviewed),
+    ({ userId, day }) => [userId, day],
+    ([first, ...others]) => ({ ...first, reviewed: others.reduce((sum, each) => sum + each.reviewed, first.reviewed) }),
+  )
+  const assigned = sumRows(
+    parts.map(part => part.assigned),
+    ({ userId }) => [userId],
+    ([first, ...others]) => ({
+      ...first,
+      open: others.reduce((sum, each) => sum + each.open, first.open),
+      overdue: others.reduce((sum, each) => sum + each.overdue, first.overdue),
+    }),
+  )
+  return { reviewed, assigned, isMinimum: parts.some(({ isMinimum }) => isMinimum) }
+}
+
+async function readProgressIn(
   store: Store,
   project: Project,
   days: { from: number; to: number },

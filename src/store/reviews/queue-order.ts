@@ -1,14 +1,22 @@
 import { and, asc, desc, lte, or, type SQL, sql } from 'drizzle-orm'
 import { SHUFFLED_TRACES } from '../../limits.ts'
 import type { Project } from '../accounts/projects.ts'
+import { readShards } from '../core/across.ts'
 import { ASSIGNED, type Assignee } from '../core/assignees.ts'
 import { named, readPlain } from '../core/database.ts'
 import { isNegativeTo } from '../core/ratings.ts'
 import type { Store } from '../core/store.ts'
 import { reviewPolicies } from '../schema/review-policies.ts'
 import { isLeftOut, isOpenForReview, mayNeedReview, traces } from '../schema/traces.ts'
-import type { SpanPlace } from '../spans/spans-in-traces.ts'
-import { inProject, positionIs, type Time, type TraceFilter, type TracePosition } from '../traces/trace-filter.ts'
+import { type SpanPlace, spanOrder } from '../spans/spans-in-traces.ts'
+import {
+  inProject,
+  newestFirst,
+  positionIs,
+  type Time,
+  type TraceFilter,
+  type TracePosition,
+} from '../traces/trace-filter.ts'
 
 /**
  * The orders of the queue. They order traces; the spans of a trace stay together, in the order in which the trace lists
@@ -94,6 +102,12 @@ export const partIn = (query: QueueQuery, { key }: Stretch): QueueQuery =>
 /** Whether a stretch's traces are in descending order. */
 export const isNewestFirst = ({ order }: QueueQuery): boolean => order === 'newest' || order === 'negative'
 
+/** Compares positions in the queue. */
+export const queueOrder =
+  (query: QueueQuery) =>
+  (one: QueuePlace, other: QueuePlace): number =>
+    one.stretch.key - other.stretch.key || spanOrder(isNewestFirst(query))(one, other)
+
 /** Finds where the queue continues after a page's stretches. Null at its end. */
 export async function findNextStretch(
   store: Store,
@@ -121,41 +135,43 @@ async function findShuffledStretch(
   query: QueueQuery,
   whole: Stretch,
 ): Promise<Stretch> {
-  const found = await readPlain(
-    store.database,
-    searchedTraces(project, query).map(isSearched => {
-      const { time, where, from } = inProject(store, project, query.filter, undefined, time =>
-        and(isSearched(time), isWithin(time, whole)),
-      )
-      return from(store.database.select(named({ timestamp: traces.timestamp, id: traces.id })))
-        .where(where)
-        .orderBy(desc(time), desc(traces.id))
-        .limit(1)
-        .offset(SHUFFLED_TRACES - 1)
-    }),
-  )
-  const [last] = found.flat().toSorted(newestFirst)
-  return { ...whole, until: last ?? whole.until }
-}
-
-const newestFirst = (left: TracePosition, right: TracePosition): number =>
-  right.timestamp - left.timestamp || (left.id < right.id ? 1 : -1)
-
-/** The times of the oldest and the newest trace that the queue searches. */
-async function findEdges(store: Store, project: Project, query: QueueQuery): Promise<[oldest: number, newest: number]> {
-  const edges = await readPlain(
-    store.database,
-    searchedTraces(project, query).flatMap(isSearched =>
-      [asc, desc].map(order => {
-        const { time, where, from } = inProject(store, project, query.filter, undefined, isSearched)
-        return from(store.database.select(named({ timestamp: traces.timestamp })))
+  // In all databases, so that the stretch is the same in each.
+  const found = await readShards(store, shard =>
+    readPlain(
+      shard.database,
+      searchedTraces(project, query).map(isSearched => {
+        const { time, where, from } = inProject(shard, project, query.filter, undefined, time =>
+          and(isSearched(time), isWithin(time, whole)),
+        )
+        return from(shard.database.select(named({ timestamp: traces.timestamp, id: traces.id })))
           .where(where)
-          .orderBy(order(time))
+          .orderBy(desc(time), desc(traces.id))
           .limit(1)
+          .offset(SHUFFLED_TRACES - 1)
       }),
     ),
   )
-  const times = edges.flat().map(({ timestamp }) => timestamp)
+  const [last] = found.flat(2).toSorted(newestFirst)
+  return { ...whole, until: last ?? whole.until }
+}
+
+/** The times of the oldest and the newest trace that the queue searches. */
+async function findEdges(store: Store, project: Project, query: QueueQuery): Promise<[oldest: number, newest: number]> {
+  const edges = await readShards(store, shard =>
+    readPlain(
+      shard.database,
+      searchedTraces(project, query).flatMap(isSearched =>
+        [asc, desc].map(order => {
+          const { time, where, from } = inProject(shard, project, query.filter, undefined, isSearched)
+          return from(shard.database.select(named({ timestamp: traces.timestamp })))
+            .where(where)
+            .orderBy(order(time))
+            .limit(1)
+        }),
+      ),
+    ),
+  )
+  const times = edges.flat(2).map(({ timestamp }) => timestamp)
   // Nothing may be left since the last query.
   return times.length === 0 ? [0, 0] : [Math.min(...times), Math.max(...times)]
 }

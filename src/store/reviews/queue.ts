@@ -3,6 +3,7 @@ import { isReviewed } from '../../domain/review-state.ts'
 import type { PayloadMode } from '../../domain/span.ts'
 import { DAY_MS, MAX_COUNTED_TRACES, MAX_REMAINING } from '../../limits.ts'
 import type { Project } from '../accounts/projects.ts'
+import { type InShard, inShard, mergePages, readAllShards, readShards, showPlaced } from '../core/across.ts'
 import { isAssignedTo } from '../core/assignees.ts'
 import { readLists, readPlain } from '../core/database.ts'
 import { isPicked } from '../core/review-policy.ts'
@@ -12,6 +13,7 @@ import type { Store, Viewer } from '../core/store.ts'
 import { spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
 import { findSpans, type LocatedSpan } from '../spans/located-spans.ts'
+import { shownLength } from '../spans/shared-review.ts'
 import {
   endOf,
   mergeScans,
@@ -29,6 +31,7 @@ import {
   partsOf,
   type QueuePlace,
   type QueueQuery,
+  queueOrder,
   type Stretch,
   searchedTraces,
   stretchesFrom,
@@ -53,8 +56,8 @@ export interface QueuePage {
 
 /**
  * A page of a project's unreviewed spans with an output. Takes two round trips, one more if people voted or agents
- * suggested decisions on them, up to two more at the start of a random order, and R2 reads. Scans at most 5,000 traces,
- * so the page may be short even if more spans follow.
+ * suggested decisions on them, up to two more at the start of a random order, and R2 reads. Scans at most 5,000 traces of
+ * each database, so the page may be short even if more spans follow.
  */
 export async function readQueue(
   store: Store,
@@ -64,6 +67,57 @@ export async function readQueue(
 ): Promise<QueuePage> {
   const first = after?.stretch ?? (await findFirstStretch(store, project, query))
   const stretches = stretchesFrom(first, query)
+  const pages = await readShards(store, shard => readQueueIn(shard, project, query, stretches, { limit, after }))
+  const { items: places, nextPlace: resumeAt } = mergeQueues(pages, query, limit)
+  const { shown, count } = await showQueued(store, places, mode)
+  const lastPlace = count < places.length ? places[count - 1] : resumeAt
+  const counted = pages.flatMap(page => page.counted)
+  const remaining = counted.reduce((sum, { found }) => sum + found, 0)
+  return {
+    // Since the places were read, a span may have been reviewed, or its output may have been replaced by null. Another
+    // project's root may have taken its id.
+    spans: shown
+      .map(each => each.shown)
+      .filter(({ output, review }) => output.text !== 'null' && !isReviewed(review))
+      .filter(({ projectKey }) => projectKey === project.key),
+    nextPlace: lastPlace ?? (await findNextStretch(store, project, query, first)),
+    remaining: Math.min(remaining, MAX_REMAINING),
+    remainingIsMinimum:
+      remaining > MAX_REMAINING || counted.some(({ scannedTraces }) => scannedTraces === MAX_COUNTED_TRACES),
+    mine: query.order === 'mine' ? pages.reduce((sum, { counted }) => sum + (counted[0]?.found ?? 0), 0) : undefined,
+    today: toToday(pages.flatMap(page => page.reviewed)),
+  }
+}
+
+/** Shows spans of the queue, as many as fit on a page, and says how many those are. */
+export const showQueued = <Place extends InShard<{ spanId: string }>>(
+  store: Store,
+  places: readonly Place[],
+  mode: PayloadMode,
+) =>
+  showPlaced<Place, LocatedSpan>(
+    store,
+    places,
+    async (shard, own, maxBytes) => {
+      const ids = own.map(({ spanId }) => spanId)
+      const { found, count } = await findSpans(shard, ids, mode, maxBytes)
+      const shown = own.slice(0, count).flatMap(place => {
+        const span = found.get(place.spanId)
+        return span ? [[place, span] as const] : []
+      })
+      return { shown: new Map(shown), count }
+    },
+    shownLength,
+  )
+
+/** Finds the next spans of one database, and counts those that are left there. */
+async function readQueueIn(
+  store: Store,
+  project: Project,
+  query: QueueQuery,
+  stretches: readonly Stretch[],
+  { limit, after }: { limit: number; after: QueuePlace | undefined },
+) {
   const today = Math.floor(query.now / DAY_MS)
   const searches = stretches.map(stretch =>
     candidates(store, project, query, stretch, limit, after?.stretch === stretch ? after : undefined),
@@ -74,49 +128,36 @@ export async function readQueue(
     [reviewedOn(store, project, { from: today, to: today + 1 })],
     searches.flat(),
   ])
-  const counted = counts.flat()
   const { places, resumeAt } = placesInStretches(stretches, mergeSearches(searches, scans, query), limit)
-  const { found: details, count } = await findSpans(
-    store,
-    places.map(({ spanId }) => spanId),
-    mode,
-  )
-  const shown = places.slice(0, count)
-  const lastPlace = count < places.length ? shown.at(-1) : resumeAt
-  const remaining = counted.reduce((sum, { found }) => sum + found, 0)
-  return {
-    // Since the places were read, a span may have been reviewed, or its output may have been replaced by null. Another
-    // project's root may have taken its id.
-    spans: shown
-      .flatMap(({ spanId }) => details.get(spanId) ?? [])
-      .filter(({ output, review }) => output.text !== 'null' && !isReviewed(review))
-      .filter(({ projectKey }) => projectKey === project.key),
-    nextPlace: lastPlace ?? (await findNextStretch(store, project, query, first)),
-    remaining: Math.min(remaining, MAX_REMAINING),
-    remainingIsMinimum:
-      remaining > MAX_REMAINING || counted.some(({ scannedTraces }) => scannedTraces === MAX_COUNTED_TRACES),
-    mine: query.order === 'mine' ? (counted[0]?.found ?? 0) : undefined,
-    today: toToday(reviewed),
-  }
+  return { items: inShard(store, places), nextPlace: resumeAt ?? null, counted: counts.flat(), reviewed }
 }
+
+const mergeQueues = (
+  pages: readonly { items: InShard<QueuePlace>[]; nextPlace: QueuePlace | null }[],
+  query: QueueQuery,
+  limit: number,
+) => mergePages<InShard<QueuePlace>, QueuePlace>(pages, { limit, placeOf: place => place, compare: queueOrder(query) })
 
 /**
  * Finds spans in the queue that also meet a condition, without their values. Takes one round trip. Scans at most 5,000
- * traces, so there may be fewer even if more follow.
+ * traces of each database, so there may be fewer even if more follow. Throws if a database doesn't respond.
  */
 export async function findInQueue(
   store: Store,
   project: Project,
   query: QueueQuery,
   { limit, after, isSpan }: { limit: number; after: QueuePlace | undefined; isSpan: SQL | undefined },
-): Promise<{ spanIds: string[]; nextPlace: QueuePlace | null }> {
+): Promise<{ places: InShard<QueuePlace>[]; nextPlace: QueuePlace | null }> {
   const first = after?.stretch ?? (await findFirstStretch(store, project, query))
   const stretches = stretchesFrom(first, query)
-  const searches = stretches.map(stretch => candidates(store, project, query, stretch, limit, after, isSpan))
-  const scans = await readPlain(store.database, searches.flat())
-  const { places, resumeAt } = placesInStretches(stretches, mergeSearches(searches, scans, query), limit)
-  const nextPlace = resumeAt ?? (await findNextStretch(store, project, query, first))
-  return { spanIds: places.map(({ spanId }) => spanId), nextPlace }
+  const pages = await readAllShards(store, async shard => {
+    const searches = stretches.map(stretch => candidates(shard, project, query, stretch, limit, after, isSpan))
+    const scans = await readPlain(shard.database, searches.flat())
+    const { places, resumeAt } = placesInStretches(stretches, mergeSearches(searches, scans, query), limit)
+    return { items: inShard(shard, places), nextPlace: resumeAt ?? null }
+  })
+  const { items, nextPlace: resumeAt } = mergeQueues(pages, query, limit)
+  return { places: items, nextPlace: resumeAt ?? (await findNextStretch(store, project, query, first)) }
 }
 
 /** The queries for a stretch's next traces with spans to review. */

@@ -31,5 +31,10 @@ export function reviewedOn({ database }: Store, project: Project, { from, to }: 
 }
 
 /** What each reviewer has done today, most first. */
-export const toToday = (rows: readonly { userId: string; reviewed: number }[]) =>
-  rows.map(({ userId, reviewed }) => ({ userId, reviewed })).toSorted((left, right) => right.reviewed - left.reviewed)
+export function toToday(rows: readonly { userId: string; reviewed: number }[]) {
+  const sums = new Map<string, number>()
+  for (const { userId, reviewed } of rows) sums.set(userId, (sums.get(userId) ?? 0) + reviewed)
+  return [...sums]
+    .map(([userId, reviewed]) => ({ userId, reviewed }))
+    .toSorted((left, right) => right.reviewed - left.reviewed)
+}

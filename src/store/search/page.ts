@@ -7,6 +7,7 @@ import {
   SEARCHED_ROW_BYTES,
   STORE_ATTEMPT_MS,
 } from '../../limits.ts'
+import { mergePages } from '../core/across.ts'
 import type { Store } from '../core/store.ts'
 import type { Heads } from './heads.ts'
 import { findIn, readTexts, type SpanTexts, sizeOf, type TextMatch } from './texts.ts'
@@ -19,7 +20,14 @@ export interface Group<Item, Place> {
   end: Place
 }
 
-/** What a search didn't read of an item that isn't a hit. */
+/** An item that isn't a hit, and what a search didn't read of it. */
+export interface Missed<Item> {
+  item: Item
+  beginnings: number
+  isLeftOut: boolean
+}
+
+/** What a search didn't read of items that aren't hits. */
 export interface Unsearched {
   /** How many values in R2 were searched only at their beginnings. */
   beginnings: number
@@ -106,12 +114,36 @@ export class SearchPage<Item, Place> {
     }
   }
 
-  get unsearched(): Unsearched {
-    const isMissed = (item: Item) => !this.hits.has(item)
-    return {
-      beginnings: [...this.#beginnings].reduce((sum, [item, count]) => sum + (isMissed(item) ? count : 0), 0),
-      isLeftOut: [...this.#leftOut].some(isMissed),
-    }
+  get missed(): Missed<Item>[] {
+    const items = new Set([...this.#beginnings.keys(), ...this.#leftOut])
+    return [...items].flatMap(item => {
+      if (this.hits.has(item)) return []
+      return { item, beginnings: this.#beginnings.get(item) ?? 0, isLeftOut: this.#leftOut.has(item) }
+    })
+  }
+}
+
+/** A page of a search of one database, with the places of the items that it couldn't search completely. */
+export interface FoundPage<Item, Place> {
+  items: Item[]
+  nextPlace: Place | null
+  missed: Missed<Place>[]
+}
+
+/** Merges a page of a search from each database. */
+export function mergeFound<Item, Place>(
+  pages: readonly FoundPage<Item, Place>[],
+  order: { limit: number; placeOf: (item: Item) => Place; compare: (one: Place, other: Place) => number },
+): { items: Item[]; nextPlace: Place | null } & Unsearched {
+  const { items, nextPlace } = mergePages(pages, order)
+  // The next page looks at the others again.
+  const isOnPage = ({ item }: Missed<Place>) => nextPlace === null || order.compare(item, nextPlace) <= 0
+  const missed = pages.flatMap(page => page.missed).filter(each => pages.length === 1 || isOnPage(each))
+  return {
+    items,
+    nextPlace,
+    beginnings: missed.reduce((sum, { beginnings }) => sum + beginnings, 0),
+    isLeftOut: missed.some(each => each.isLeftOut),
   }
 }
 

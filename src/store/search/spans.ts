@@ -2,19 +2,21 @@ import type { PayloadMode } from '../../domain/span.ts'
 import type { SoughtText } from '../../domain/text-search.ts'
 import { MAX_SEARCHED_TRACES } from '../../limits.ts'
 import type { Project } from '../accounts/projects.ts'
+import { type InShard, type ReadAcross, readShards } from '../core/across.ts'
 import type { Store } from '../core/store.ts'
 import {
   type DecisionFilter,
   type DecisionPlace,
-  findDecisions,
+  decisionOrder,
+  findDecisionsIn,
   type ListedDecision,
   showDecisions,
 } from '../reviews/decided-spans.ts'
 import type { LocatedSpan } from '../spans/located-spans.ts'
 import { findPlaces, type SpanFilter, showPlaces } from '../spans/span-list.ts'
-import type { ListedPlace, SpanPlace } from '../spans/spans-in-traces.ts'
+import { type ListedPlace, type SpanPlace, spanOrder } from '../spans/spans-in-traces.ts'
 import { type Heads, readHeads } from './heads.ts'
-import { type Group, SearchPage, type Unsearched } from './page.ts'
+import { type FoundPage, type Group, mergeFound, SearchPage, type Unsearched } from './page.ts'
 import { commentsOf, type TextMatch, textsOf } from './texts.ts'
 
 /** A page of a search of spans. */
@@ -23,9 +25,12 @@ interface FoundSpans<Place> extends Unsearched {
   nextPlace: Place | null
 }
 
-/** The same without the spans' values. */
+/** A span without its values, and its matches. */
+type Hit<Item> = InShard<Item> & { matches: readonly TextMatch[] }
+
+/** The same page without the spans' values. */
 interface Hits<Item, Place> extends Unsearched {
-  items: (Item & { matches: readonly TextMatch[] })[]
+  items: Hit<Item>[]
   nextPlace: Place | null
 }
 
@@ -39,7 +44,7 @@ const SPANS_AT_ONCE = 200
 
 /**
  * A page of the spans that `listSpans` would list and that have a text. Looks at the spans of up to 500 traces or 8 MiB
- * of values, so `spans` may be short even if more spans follow.
+ * of values of each database, so `spans` may be short even if more spans follow.
  */
 export async function searchSpans(
   store: Store,
@@ -49,8 +54,8 @@ export async function searchSpans(
   { mode, ...page }: PageQuery<SpanPlace> & { mode: PayloadMode },
 ): Promise<FoundSpans<SpanPlace>> {
   const { items, nextPlace, ...unsearched } = await findSpanHits(store, project, filter, sought, page)
-  const { spans, cutAt } = await showPlaces(store, items, mode)
-  return { spans: withMatches(spans, items), nextPlace: cutAt ?? nextPlace, ...unsearched }
+  const shown = await showPlaces(store, items, mode)
+  return { ...shownHits(items, shown, nextPlace), ...unsearched }
 }
 
 /** The same without the values of the spans. */
@@ -59,8 +64,20 @@ export async function findSpanHits(
   project: Project,
   filter: SpanFilter,
   sought: SoughtText,
-  { limit, after }: PageQuery<SpanPlace>,
+  page: PageQuery<SpanPlace>,
+  across: ReadAcross = readShards,
 ): Promise<Hits<ListedPlace, SpanPlace>> {
+  const pages = await across(store, shard => findSpanHitsIn(shard, project, filter, sought, page))
+  return mergeFound(pages, { limit: page.limit, placeOf: (place): SpanPlace => place, compare: spanOrder(true) })
+}
+
+async function findSpanHitsIn(
+  store: Store,
+  project: Project,
+  filter: SpanFilter,
+  sought: SoughtText,
+  { limit, after }: PageQuery<SpanPlace>,
+): Promise<FoundPage<Hit<ListedPlace>, SpanPlace>> {
   const page = new SearchPage<ListedPlace, SpanPlace>(store, sought, limit)
   const traces = new Set<number>()
   let end = after
@@ -72,13 +89,20 @@ export async function findSpanHits(
     hasMore = found.hasMore || places.length < found.places.length
     end = hasMore ? places.at(-1) : found.end
   }
-  const items = hitsOf(page, limit)
-  const last = page.hits.size > limit ? items.at(-1) : undefined
-  return { items, nextPlace: last ?? (page.isOver ? page.end : end) ?? null, ...page.unsearched }
+  return foundOf(store, page, limit, end)
 }
 
-const hitsOf = <Item, Place>({ hits }: SearchPage<Item, Place>, limit: number) =>
-  [...hits].slice(0, limit).map(([item, matches]) => ({ ...item, matches }))
+/** The page of a search that has gone on to a place. */
+function foundOf<Item extends Place, Place>(
+  { shard }: Store,
+  { hits, isOver, end, missed }: SearchPage<Item, Place>,
+  limit: number,
+  goesOnAt: Place | null | undefined,
+): FoundPage<Hit<Item>, Place> {
+  const items = [...hits].slice(0, limit).map(([item, matches]) => ({ ...item, shard, matches }))
+  const last = hits.size > limit ? items.at(-1) : undefined
+  return { items, nextPlace: last ?? (isOver ? end : goesOnAt) ?? null, missed }
+}
 
 /** The first places, those of at most 500 traces. Adds their traces. */
 function withinTraces(places: readonly ListedPlace[], traces: Set<number>): ListedPlace[] {
@@ -100,9 +124,8 @@ export async function searchDecidedSpans(
   { mode, ...page }: PageQuery<DecisionPlace> & { mode: PayloadMode },
 ): Promise<FoundSpans<DecisionPlace>> {
   const { items, nextPlace, ...unsearched } = await findDecisionHits(store, project, filter, sought, page)
-  const { spans, count } = await showDecisions(store, project, items, mode)
-  const last = count < items.length ? items[count - 1] : undefined
-  return { spans: withMatches(spans, items), nextPlace: last ?? nextPlace, ...unsearched }
+  const shown = await showDecisions(store, project, items, mode)
+  return { ...shownHits(items, shown, nextPlace), ...unsearched }
 }
 
 /** The same without the values of the spans. */
@@ -112,13 +135,16 @@ export async function findDecisionHits(
   filter: DecisionFilter,
   sought: SoughtText,
   { limit, after }: PageQuery<DecisionPlace>,
+  across: ReadAcross = readShards,
 ): Promise<Hits<ListedDecision, DecisionPlace>> {
-  const page = new SearchPage<ListedDecision, DecisionPlace>(store, sought, limit)
-  const found = await findDecisions(store, project, filter, { limit: MAX_SEARCHED_TRACES, after, isCounted: false })
-  await searchIn(store, project, page, found.items)
-  const items = hitsOf(page, limit)
-  const last = page.hits.size > limit ? items.at(-1) : undefined
-  return { items, nextPlace: last ?? (page.isOver ? page.end : found.nextPlace) ?? null, ...page.unsearched }
+  const pages = await across(store, async shard => {
+    const page = new SearchPage<ListedDecision, DecisionPlace>(shard, sought, limit)
+    const query = { limit: MAX_SEARCHED_TRACES, after, isCounted: false }
+    const found = await findDecisionsIn(shard, project, filter, query)
+    await searchIn(shard, project, page, found.items)
+    return foundOf(shard, page, limit, found.nextPlace)
+  })
+  return mergeFound(pages, { limit, placeOf: (place): DecisionPlace => place, compare: decisionOrder })
 }
 
 /** A span to search. */
@@ -169,10 +195,13 @@ function groupsOf<Item extends Candidate & Place, Place>(
   })
 }
 
-function withMatches(
-  spans: readonly LocatedSpan[],
-  hits: readonly { spanId: string; matches: readonly TextMatch[] }[],
-) {
-  const matchesOf = new Map(hits.map(({ spanId, matches }) => [spanId, matches]))
-  return spans.map(span => ({ ...span, matches: matchesOf.get(span.id) ?? [] }))
+/** The spans of hits with their matches, as many as are shown, and the place to continue from. */
+function shownHits<Item extends { matches: readonly TextMatch[] }, Place>(
+  hits: readonly (Item & Place)[],
+  { shown, count }: { shown: readonly { item: Item; shown: LocatedSpan }[]; count: number },
+  nextPlace: Place | null,
+): Omit<FoundSpans<Place>, keyof Unsearched> {
+  const last = count < hits.length ? hits[count - 1] : undefined
+  const spans = shown.map(({ item: { matches }, shown: span }) => ({ ...span, matches }))
+  return { spans, nextPlace: last ?? nextPlace }
 }

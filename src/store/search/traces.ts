@@ -1,11 +1,12 @@
 import type { SoughtText } from '../../domain/text-search.ts'
 import { MAX_SEARCHED_TRACES, SEARCHED_BYTES_AT_ONCE } from '../../limits.ts'
 import type { Project } from '../accounts/projects.ts'
+import { type InShard, type ReadAcross, readShards } from '../core/across.ts'
 import type { Store } from '../core/store.ts'
-import type { TraceFilter, TracePosition } from '../traces/trace-filter.ts'
-import { findListed, findSearched, type ListedTrace, type SearchedTrace } from '../traces/trace-list.ts'
+import { newestFirst, type TraceFilter, type TracePosition } from '../traces/trace-filter.ts'
+import { findListedPlaced, findSearched, type ListedTrace, type SearchedTrace } from '../traces/trace-list.ts'
 import { type CommentHead, type Heads, readHeads, type SpanHead } from './heads.ts'
-import { type Group, SearchPage, sizeOfGroup, type Unsearched } from './page.ts'
+import { type FoundPage, type Group, mergeFound, SearchPage, sizeOfGroup, type Unsearched } from './page.ts'
 import { commentsOf, type SpanTexts, type TextMatch, textsOf } from './texts.ts'
 
 /** Where a search of traces continues: after a trace, or within it, after the span with this id in the order of ids. */
@@ -14,8 +15,16 @@ export interface SearchPlace extends TracePosition {
   spanId: string
 }
 
+/** Compares places in a search. A trace's spans come before the place after the whole trace. */
+const inOrder = (one: SearchPlace, other: SearchPlace): number =>
+  newestFirst(one, other) ||
+  (one.spanId === other.spanId ? 0 : other.spanId === '' || (one.spanId !== '' && one.spanId < other.spanId) ? -1 : 1)
+
+/** A trace's place and its matches. */
+type TraceHit = InShard<SearchedTrace> & { matches: readonly TextMatch[] }
+
 /** A trace with a match. */
-type FoundTrace = ListedTrace & { key: number; matches: readonly TextMatch[] }
+type FoundTrace = ListedTrace & { key: number; shard: number; matches: readonly TextMatch[] }
 
 /** One page of a search. */
 interface FoundTraces extends Unsearched {
@@ -29,17 +38,41 @@ const AFTER_ROOT = '0'
 /** The traces whose heads are requested at once. More rarely fit in a round trip. */
 const TRACES_AT_ONCE = 200
 
+interface PageQuery {
+  limit: number
+  after: SearchPlace | undefined
+}
+
 /**
- * A page of a project's matching traces with a text, newest first. Looks at up to 500 traces or 8 MiB of values, in
- * round trips of up to 1 MiB, so `items` may be short even if more traces follow.
+ * A page of a project's matching traces with a text, newest first. Looks at up to 500 traces or 8 MiB of values of each
+ * database, in round trips of up to 1 MiB, so `items` may be short even if more traces follow.
  */
 export async function searchTraces(
   store: Store,
   project: Project,
   filter: TraceFilter,
   sought: SoughtText,
-  { limit, after }: { limit: number; after: SearchPlace | undefined },
+  page: PageQuery,
+  across: ReadAcross = readShards,
 ): Promise<FoundTraces> {
+  const pages = await across(store, shard => findHits(shard, project, filter, sought, page))
+  const found = mergeFound(pages, { limit: page.limit, placeOf: placeAfter, compare: inOrder })
+  const listed = await findListedPlaced(store, project, found.items, across)
+  const items = found.items.flatMap(hit => {
+    const { key, shard, matches } = hit
+    const trace = listed.get(hit)
+    return trace ? [{ ...trace, key, shard, matches }] : []
+  })
+  return { ...found, items }
+}
+
+async function findHits(
+  store: Store,
+  project: Project,
+  filter: TraceFilter,
+  sought: SoughtText,
+  { limit, after }: PageQuery,
+): Promise<FoundPage<TraceHit, SearchPlace>> {
   const isWithin = after !== undefined && after.spanId !== ''
   const candidates = await findSearched(store, project, filter, {
     limit: MAX_SEARCHED_TRACES,
@@ -57,20 +90,12 @@ export async function searchTraces(
     if (afterSpan === undefined) rest = rest.slice(heads.count)
   }
   const hits = [...page.hits].slice(0, limit)
-  const found = await findListed(
-    store,
-    project,
-    hits.map(([{ key }]) => key),
-  )
-  const items = hits.flatMap(([{ key }, matches]) => {
-    const trace = found.get(key)
-    return trace ? [{ ...trace, key, matches }] : []
-  })
+  const items = hits.map(([trace, matches]) => ({ ...trace, shard: store.shard, matches }))
   const [last] = hits.at(-1) ?? []
   const isCut = page.hits.size > limit || (last !== undefined && page.isOver && page.end?.id === last.id)
   const end = isCut && last ? placeAfter(last) : page.isOver ? page.end : undefined
   const next = candidates.nextPlace && placeAfter(candidates.nextPlace)
-  return { items, nextPlace: end ?? next, ...page.unsearched }
+  return { items, nextPlace: end ?? next, missed: page.missed.map(each => ({ ...each, item: placeAfter(each.item) })) }
 }
 
 const placeAfter = ({ timestamp, id }: TracePosition): SearchPlace => ({ timestamp, id, spanId: '' })

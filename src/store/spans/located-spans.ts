@@ -49,25 +49,34 @@ interface SpansOfPage {
 }
 
 /**
- * Finds spans of live traces by id, as many as fit in a page and at least one. Takes one round trip, and R2 reads for
- * large values. If the values stored in rows don't fit, tries again with half as many ids.
+ * Finds spans of live traces by id, as many as fit in a page, or in `maxBytes`, and at least one. Takes one round trip,
+ * and R2 reads for large values. If the values stored in rows don't fit, tries again with half as many ids.
  */
-export async function findSpans(store: Store, ids: readonly string[], mode: PayloadMode): Promise<SpansOfPage> {
+export async function findSpans(
+  store: Store,
+  ids: readonly string[],
+  mode: PayloadMode,
+  maxBytes: number = MAX_PAGE_VALUE_BYTES,
+): Promise<SpansOfPage> {
   if (ids.length === 0) return { found: new Map(), count: 0 }
-  const page = await readUntilWhole<SpansOfPage | 'too_many'>(store, () => readPage(store, ids, mode))
-  if (page === 'too_many') return findSpans(store, ids.slice(0, Math.floor(ids.length / 2)), mode)
+  const limit = ids.length === 1 ? MAX_SPAN_BYTES : maxBytes
+  const page = await readUntilWhole<SpansOfPage | 'too_many'>(store, () => readPage(store, ids, mode, limit))
+  if (page === 'too_many') return findSpans(store, ids.slice(0, Math.floor(ids.length / 2)), mode, maxBytes)
   return page ?? { found: new Map(), count: ids.length }
 }
 
-async function readPage(store: Store, ids: readonly string[], mode: PayloadMode) {
-  const rows = await readPlain(store.database, spanQueries(store, ids, maxBytesOf(ids)))
-  return showPage(store, toLocatedRows(rows), ids, mode)
+async function readPage(store: Store, ids: readonly string[], mode: PayloadMode, maxBytes: number) {
+  const rows = await readPlain(store.database, spanQueries(store, ids, maxBytes))
+  return showPage(store, toLocatedRows(rows), ids, mode, maxBytes)
 }
 
-const maxBytesOf = (ids: readonly string[]) => (ids.length === 1 ? MAX_SPAN_BYTES : MAX_PAGE_VALUE_BYTES)
-
-async function showPage(store: Store, rows: LocatedRows, ids: readonly string[], mode: PayloadMode) {
-  const maxBytes = maxBytesOf(ids)
+async function showPage(
+  store: Store,
+  rows: LocatedRows,
+  ids: readonly string[],
+  mode: PayloadMode,
+  maxBytes: number = MAX_SPAN_BYTES,
+) {
   const foldedOf = new Map(foldSpans(rows).map(span => [span.row.id, span]))
   const fitting: FoldedSpan[] = []
   let [count, bytes] = [0, 0]

@@ -239,6 +239,7 @@ export async function showShared<Span extends SpanDetail>(
   store: Store,
   spans: readonly Span[],
   mode: PayloadMode,
+  maxBytes: number = MAX_PAGE_VALUE_BYTES,
 ): Promise<{ shown: Span[]; count: number }> {
   const roots = spans.filter(({ parentId, review }) => parentId === null && !review).map(({ id }) => id)
   if (roots.length === 0) return { shown: [...spans], count: spans.length }
@@ -257,7 +258,7 @@ export async function showShared<Span extends SpanDetail>(
     const isUnread = shared && hasOwnValues(shared) && !valuesOf.has(span.id)
     const values = shared && (hasOwnValues(shared) ? valuesOf.get(span.id) : NOTHING_SHARED)
     bytes += shownLength(span) + (values?.approved?.text.length ?? 0)
-    if ((isUnread && count > 0) || (bytes > MAX_PAGE_VALUE_BYTES && shown.length > 0)) break
+    if ((isUnread && count > 0) || (bytes > maxBytes && shown.length > 0)) break
     if (!shared) shown.push(span)
     else if (values) shown.push({ ...span, ...withSharedReview(span, shared, values, mode) })
     count++
@@ -265,7 +266,8 @@ export async function showShared<Span extends SpanDetail>(
   return { shown, count }
 }
 
-const shownLength = ({ input, output, approvedOutput, state, metadata }: SpanDetail): number =>
+/** The length of a span's values as they're shown. */
+export const shownLength = ({ input, output, approvedOutput, state, metadata }: SpanDetail): number =>
   [input, output, approvedOutput, metadata, ...Object.values(state)].reduce((sum, { text }) => sum + text.length, 0)
 
 /** Whether what the root shows must be read from the reviewed span. */

@@ -2,6 +2,7 @@ import { and, desc, eq, isNull, type SQL, sql } from 'drizzle-orm'
 import type { SpanReviewFilter } from '../../domain/review-state.ts'
 import type { PayloadMode } from '../../domain/span.ts'
 import type { Project } from '../accounts/projects.ts'
+import { type InShard, inShard, mergePages, type ReadAcross, readShards, showPlaced } from '../core/across.ts'
 import { type Assignee, isAssignedTo } from '../core/assignees.ts'
 import { readPlain } from '../core/database.ts'
 import { hasOutput, isReviewable, isReviewed, isUnreviewedStep } from '../core/reviewable.ts'
@@ -13,8 +14,16 @@ import { spans } from '../schema/spans.ts'
 import { isLeftOut, isOpenForReview, traces } from '../schema/traces.ts'
 import { inProject, matches, positionIs } from '../traces/trace-filter.ts'
 import { findSpans, type LocatedSpan } from './located-spans.ts'
-import { showShared } from './shared-review.ts'
-import { endOf, type ListedPlace, mergeScans, placesIn, type SpanPlace, scanForSpans } from './spans-in-traces.ts'
+import { shownLength, showShared } from './shared-review.ts'
+import {
+  endOf,
+  type ListedPlace,
+  mergeScans,
+  placesIn,
+  type SpanPlace,
+  scanForSpans,
+  spanOrder,
+} from './spans-in-traces.ts'
 
 /** A filter on spans as they are now. */
 export interface SpanFilter {
@@ -39,9 +48,8 @@ export interface SpanFilter {
 
 /**
  * A page of a project's spans, in the order of their traces, newest first. A trace's spans stay together, in the order
- * in which the trace lists them. Takes two round trips, one or two more if it has
- * roots, and R2 reads for large values. Scans at most 5,000 traces, so
- * `spans` may be short even if more spans follow.
+ * in which the trace lists them. Takes two round trips, one or two more if it has roots, and R2 reads for large values.
+ * Scans at most 5,000 traces of each database, so `spans` may be short even if more spans follow.
  */
 export async function listSpans(
   store: Store,
@@ -49,9 +57,27 @@ export async function listSpans(
   filter: SpanFilter,
   { limit, after, mode }: { limit: number; after: SpanPlace | undefined; mode: PayloadMode },
 ): Promise<{ spans: LocatedSpan[]; nextPlace: SpanPlace | null }> {
-  const { places, hasMore, end } = await findPlaces(store, project, filter, { limit, after })
-  const { spans, cutAt } = await showPlaces(store, places, mode)
-  return { spans, nextPlace: cutAt ?? (hasMore ? places.at(-1) : end) ?? null }
+  const { places, nextPlace } = await findPlacesAcross(store, project, filter, { limit, after })
+  const { shown, count } = await showPlaces(store, places, mode)
+  const last = count < places.length ? places[count - 1] : undefined
+  return { spans: shown.map(each => each.shown), nextPlace: last ?? nextPlace }
+}
+
+/** Finds the places of the spans on a page, without their values, in every database. */
+export async function findPlacesAcross(
+  store: Store,
+  project: Project,
+  filter: SpanFilter,
+  query: { limit: number; after: SpanPlace | undefined },
+  across: ReadAcross = readShards,
+): Promise<{ places: InShard<ListedPlace>[]; nextPlace: SpanPlace | null }> {
+  const pages = await across(store, async shard => {
+    const { places, hasMore, end } = await findPlaces(shard, project, filter, query)
+    return { items: inShard(shard, places), nextPlace: (hasMore ? places.at(-1) : end) ?? null }
+  })
+  const order = { limit: query.limit, placeOf: (place: SpanPlace) => place, compare: spanOrder(true) }
+  const { items, nextPlace } = mergePages(pages, order)
+  return { places: items, nextPlace }
 }
 
 /** The positions of a project's spans on a page. */
@@ -63,7 +89,7 @@ interface FoundPlaces {
   end: SpanPlace | undefined
 }
 
-/** Finds the places of the spans on a page, without their values. */
+/** Finds the places of the spans on a page of one database, without their values. */
 export async function findPlaces(
   store: Store,
   project: Project,
@@ -102,26 +128,46 @@ export async function findPlaces(
   return { places: places.slice(0, limit), hasMore: places.length > limit, end: endOf(scanned) }
 }
 
-/** Shows spans with their values, as many as fit on a page. If more follow, `cutAt` is the place of the last one. */
-export async function showPlaces<Place extends SpanPlace>(
+/** Shows spans with their values, as many as fit on a page, and says how many of the places those are. */
+export const showPlaces = <Place extends InShard<SpanPlace>>(
   store: Store,
   places: readonly Place[],
   mode: PayloadMode,
-): Promise<{ spans: LocatedSpan[]; cutAt: Place | undefined }> {
+  across: ReadAcross = readShards,
+) =>
+  showPlaced<Place, LocatedSpan>(
+    store,
+    places,
+    (shard, own, maxBytes) => showIn(shard, own, mode, maxBytes),
+    shownLength,
+    across,
+  )
+
+async function showIn<Place extends SpanPlace>(
+  store: Store,
+  places: readonly Place[],
+  mode: PayloadMode,
+  maxBytes: number,
+): Promise<{ shown: Map<Place, LocatedSpan>; count: number }> {
   const ids = places.map(({ spanId }) => spanId)
-  const { found, count } = await findSpans(store, ids, mode)
-  const items = places.slice(0, count).flatMap(place => {
+  const { found, count } = await findSpans(store, ids, mode, maxBytes)
+  const items = places.slice(0, count).flatMap((place, index) => {
     const span = found.get(place.spanId)
     // Another trace's root may have taken the id.
-    return span?.trace.id === place.traceUuid ? [{ place, span }] : []
+    return span?.trace.id === place.traceUuid ? [{ place, span, index }] : []
   })
   const page = await showShared(
     store,
     items.map(({ span }) => span),
     mode,
+    maxBytes,
   )
-  const cutAt = page.count < items.length ? items[page.count - 1]?.place : undefined
-  return { spans: page.shown, cutAt: cutAt ?? (count < places.length ? places[count - 1] : undefined) }
+  const spanOf = new Map(page.shown.map(span => [span.id, span]))
+  const shown = items.slice(0, page.count).flatMap(({ place }) => {
+    const span = spanOf.get(place.spanId)
+    return span ? [[place, span] as const] : []
+  })
+  return { shown: new Map(shown), count: items[page.count]?.index ?? count }
 }
 
 /** The conditions that don't concern the step and version, on the current rows of `spans` and `traces`. */

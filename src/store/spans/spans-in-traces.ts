@@ -20,6 +20,18 @@ export interface SpanPlace {
   spanId: string
 }
 
+/** Compares positions in a list of spans, by their traces in one direction. */
+export const spanOrder =
+  (isNewestFirst: boolean) =>
+  (one: SpanPlace, other: SpanPlace): number =>
+    traceOrder(isNewestFirst)(one, other) ||
+    one.rank - other.rank ||
+    one.timestamp - other.timestamp ||
+    compareCodePoints(one.spanId, other.spanId)
+
+const traceOrder = (isNewestFirst: boolean) => (left: TracePlace, right: TracePlace) =>
+  (isNewestFirst ? -1 : 1) * (left.at - right.at || compareCodePoints(left.traceUuid, right.traceUuid))
+
 /** A listed span's position, with the keys of its trace. */
 export interface ListedPlace extends SpanPlace {
   traceKey: number
@@ -80,8 +92,7 @@ export function scanForSpans(store: Store, { by, isTrace: given, isSpan, limit, 
 
 /** The traces of several scans with the same order, as one scan that ends where the first of them ended. */
 export function mergeScans(scans: readonly (readonly ScannedTrace[])[], isNewestFirst: boolean): ScannedTrace[] {
-  const inOrder = (left: TracePlace, right: TracePlace) =>
-    (isNewestFirst ? -1 : 1) * (left.at - right.at || compareCodePoints(left.traceUuid, right.traceUuid))
+  const inOrder = traceOrder(isNewestFirst)
   const [end] = scans.flatMap(scan => endOf(scan) ?? []).toSorted(inOrder)
   const merged = scans.flat().toSorted(inOrder)
   return end ? merged.filter(trace => inOrder(trace, end) <= 0) : merged

@@ -3,6 +3,7 @@ import type { PayloadMode } from '../../domain/span.ts'
 import type { TraceStatus } from '../../domain/trace-status.ts'
 import { MAX_SCANNED_TRACES, MAX_TURN_FEEDBACK, MAX_TURN_SPANS } from '../../limits.ts'
 import type { Project } from '../accounts/projects.ts'
+import { type InShard, inShard, mergePages, readShards, showPlaced } from '../core/across.ts'
 import { readPlain } from '../core/database.ts'
 import { pageFromScan } from '../core/scanned.ts'
 import type { Store } from '../core/store.ts'
@@ -12,10 +13,10 @@ import { spans } from '../schema/spans.ts'
 import { mayNeedReview, traces } from '../schema/traces.ts'
 import { hasIdIn, isLive } from '../traces/live.ts'
 import { scanByTime } from '../traces/scan.ts'
-import type { TraceFilter, TracePosition } from '../traces/trace-filter.ts'
+import { newestFirst, type TraceFilter, type TracePosition } from '../traces/trace-filter.ts'
 import { traceCounts } from '../traces/trace-list.ts'
 import { findSpans, type LocatedSpan } from './located-spans.ts'
-import { showShared } from './shared-review.ts'
+import { shownLength, showShared } from './shared-review.ts'
 import { type FeedbackDetail, feedbackFields, toFeedbackDetail } from './trace-detail.ts'
 
 interface ScannedTurn extends TracePosition {
@@ -48,7 +49,7 @@ interface TurnQuery {
 
 /**
  * A page of a group's traces, each with the span that shows what it answered, and their feedback. Scans at most 5,000
- * traces and ends when the values fill a page, so `turns` may be short even if more follow. Takes two round trips, one
+ * traces of each database and ends when the values fill a page, so `turns` may be short even if more follow. Takes two round trips, one
  * or two more for reviews that roots share, and R2 reads for large values.
  */
 export async function listTurns(
@@ -57,27 +58,54 @@ export async function listTurns(
   filter: Pick<TraceFilter, 'fields' | 'kind'>,
   query: TurnQuery,
 ): Promise<{ turns: Turn[]; nextPlace: TracePosition | null }> {
-  const { items, nextPlace } = await scanTurns(store, project, filter, query)
+  const pages = await readShards(store, async shard => {
+    const page = await scanTurns(shard, project, filter, query)
+    return { ...page, items: inShard(shard, page.items) }
+  })
+  const compare = (one: TracePosition, other: TracePosition) =>
+    newestFirst(one, other) * (query.order === 'newest' ? 1 : -1)
+  const { items, nextPlace } = mergePages<InShard<ScannedTurn>, TracePosition>(pages, {
+    limit: query.limit,
+    placeOf: turn => turn,
+    compare,
+  })
+  const { shown, count } = await showPlaced<InShard<ScannedTurn>, Turn>(
+    store,
+    items,
+    (shard, own, maxBytes) => showTurns(shard, own, query.mode, maxBytes),
+    ({ span }) => (span ? shownLength(span) : 0),
+  )
+  return {
+    turns: shown.map(each => each.shown),
+    nextPlace: count < items.length ? (items[count - 1] ?? null) : nextPlace,
+  }
+}
+
+/** Shows the turns of one database, as many as fit, and says how many those are. */
+async function showTurns<Item extends ScannedTurn>(
+  store: Store,
+  items: readonly Item[],
+  mode: PayloadMode,
+  maxBytes: number,
+): Promise<{ shown: Map<Item, Turn>; count: number }> {
   const ids = items.flatMap(({ spanId }) => spanId ?? [])
   const [{ found, count }, feedbackOf] = await Promise.all([
-    findSpans(store, ids, query.mode),
+    findSpans(store, ids, mode, maxBytes),
     findFeedback(
       store,
       items.map(({ id }) => id),
     ),
   ])
   const spans = ids.slice(0, count).flatMap(id => found.get(id) ?? [])
-  const page = await showShared(store, spans, query.mode)
+  const page = await showShared(store, spans, mode, maxBytes)
   // Keyed by trace, because another trace's root may have taken a span's id.
-  const shown = new Map(page.shown.map(span => [span.trace.id, span]))
+  const spanOf = new Map(page.shown.map(span => [span.trace.id, span]))
   const firstLeftOut = page.count < spans.length ? spans[page.count]?.id : ids[count]
   const end = firstLeftOut === undefined ? items.length : items.findIndex(({ spanId }) => spanId === firstLeftOut)
-  const turns = items.slice(0, end).map(item => ({
-    ...item,
-    span: shown.get(item.id),
-    feedback: feedbackOf.get(item.id) ?? [],
-  }))
-  return { turns, nextPlace: end < items.length ? (turns.at(-1) ?? null) : nextPlace }
+  const shown = items
+    .slice(0, end)
+    .map(item => [item, { ...item, span: spanOf.get(item.id), feedback: feedbackOf.get(item.id) ?? [] }] as const)
+  return { shown: new Map(shown), count: end }
 }
 
 /**

@@ -41,26 +41,32 @@ interface StepOfTrace {
 
 /**
  * Finds the prompt that a step used (the version that it recorded, or else the one active when the trace arrived) and
- * its guideline. Takes one round trip.
+ * its guideline. Takes one round trip to each of the two databases.
  */
 export async function findStepTexts(
   store: Store,
   { traceKey, projectKey, stepId, promptVersionId }: StepOfTrace,
 ): Promise<{ prompt: TextAtReceipt | undefined; guideline: GuidelineRecord | undefined }> {
-  const { database, organization } = store
-  const [[prompt], [guideline]] = await readPlain(database, [
-    database
-      .select(fields)
-      .from(versionedTexts)
-      .innerJoin(textVersions, sql`${textVersions.textKey} = ${versionedTexts.key}`)
-      .where(
-        promptVersionId === null
-          ? sql`${versionedTexts.key} = ${promptOfStep(sql`${projectKey}`, sql`${stepId}`)}
+  const { database, organization, control } = store
+  const prompts = database
+    .select(fields)
+    .from(versionedTexts)
+    .innerJoin(textVersions, sql`${textVersions.textKey} = ${versionedTexts.key}`)
+    .where(
+      promptVersionId === null
+        ? sql`${versionedTexts.key} = ${promptOfStep(sql`${projectKey}`, sql`${stepId}`)}
               and ${textVersions.key} = ${versionAtReceipt(traceKey)}`
-          : sql`${textVersions.id} = ${promptVersionId} and ${versionedTexts.organizationKey} = ${organization.key}
+        : sql`${textVersions.id} = ${promptVersionId} and ${versionedTexts.organizationKey} = ${organization.key}
               and ${versionedTexts.projectKey} = ${projectKey} and ${versionedTexts.kind} = 'prompt'`,
-      ),
-    selectGuideline(store, projectKey, stepId),
+    )
+  const guidelines = selectGuideline(control, projectKey, stepId)
+  if (control === store) {
+    const [[prompt], [guideline]] = await readPlain(database, [prompts, guidelines])
+    return { prompt, guideline }
+  }
+  const [[[prompt]], [[guideline]]] = await Promise.all([
+    readPlain(database, [prompts]),
+    readPlain(control.database, [guidelines]),
   ])
   return { prompt, guideline }
 }

@@ -1,6 +1,7 @@
 import { and, eq, gte, isNotNull, lt, type SQL, sql } from 'drizzle-orm'
 import { DAY_MS } from '../../limits.ts'
 import type { Project } from '../accounts/projects.ts'
+import { readShards } from '../core/across.ts'
 import { isStep } from '../core/step-names.ts'
 import type { Store } from '../core/store.ts'
 import { isAnswerShown } from '../core/veil.ts'
@@ -68,6 +69,11 @@ export const isAnswered = (store: Store, project: Project, filter: AnswerFilter)
  * purge then updates the counts. Considers 5,000 of these traces.
  */
 export async function countGoneAnswers(store: Store, project: Project, filter: AnswerFilter): Promise<number> {
+  const counts = await readShards(store, shard => countIn(shard, project, filter))
+  return counts.reduce((sum, count) => sum + count, 0)
+}
+
+async function countIn(store: Store, project: Project, filter: AnswerFilter): Promise<number> {
   const isExpired = and(
     eq(answerDays.projectKey, project.key),
     isAnyAnswerExpired,

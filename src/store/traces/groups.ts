@@ -10,13 +10,14 @@ import {
   PROBED_TRACES,
 } from '../../limits.ts'
 import type { Project } from '../accounts/projects.ts'
+import { mergePages, readShards } from '../core/across.ts'
 import { isNegativeTo } from '../core/ratings.ts'
 import { rowSet } from '../core/rows.ts'
 import type { Store } from '../core/store.ts'
 import { traceFields, traces } from '../schema/traces.ts'
 import { isLiveIn } from './live.ts'
 import { scanTraces } from './scan.ts'
-import { inProject, matches, positionIs, type TraceFilter, type TracePosition } from './trace-filter.ts'
+import { inProject, matches, newestFirst, positionIs, type TraceFilter, type TracePosition } from './trace-filter.ts'
 
 /** Traces with the same value of a metadata field, such as the turns of a conversation. */
 export interface TraceGroup {
@@ -45,7 +46,6 @@ type GroupFilter = Pick<TraceFilter, 'from' | 'to' | 'kind'>
 interface ScannedTrace extends TracePosition {
   isNegative: number
   metadata: string | null
-  fits: number
 }
 
 /** A group of the traces that a page scanned. */
@@ -57,8 +57,8 @@ interface FoundGroup extends Omit<TraceGroup, 'isMinimum'> {
 
 /**
  * A page of the groups of a project's traces by the values at `path`, in the order of their newest traces. Each group
- * is listed once, at its newest trace. Scans at most 5,000 traces and 4 MiB of metadata, so `groups` may be short even
- * if more follow. Takes two round trips.
+ * is listed once, at its newest trace. Scans at most 5,000 traces of each database and 4 MiB of metadata, so `groups` may
+ * be short even if more follow. Takes two round trips.
  */
 export async function listGroups(
   store: Store,
@@ -67,17 +67,15 @@ export async function listGroups(
   filter: GroupFilter,
   { limit, after }: { limit: number; after: GroupPlace | undefined },
 ): Promise<{ groups: TraceGroup[]; searchedTo: number | null; nextPlace: GroupPlace | null }> {
-  const rows = await scan(store, project, filter, after?.at)
-  const cut = rows.findIndex(({ fits }) => fits === 0)
-  const scanned = cut < 0 ? rows : rows.slice(0, cut)
-  const [first, last] = [scanned[0], scanned.at(-1)]
+  const { scanned, last } = await scan(store, project, filter, after?.at)
+  const [first] = scanned
   if (!first || !last) return { groups: [], searchedTo: null, nextPlace: null }
-  const isEnd = cut < 0 && rows.length < MAX_SCANNED_TRACES
+  const { isEnd } = last
   const until = after?.until ?? positionOf(first)
   const found = await inTurns(gather(scanned, path, after))
   // On the first page, no group has been listed yet.
   const checked = found.slice(0, after ? MAX_CHECKED_GROUPS : limit + 1)
-  const listed = await findNew(store, project, path, filter, { groups: checked, after, limit: limit + 1 })
+  const listed = await findNewAcross(store, project, path, filter, { groups: checked, after, limit: limit + 1 })
   const page = listed.slice(0, limit)
   const groups = page.map(({ group: { value, traces, firstAt, lastAt, negative }, oldestAt }) => {
     const mayContinue = oldestAt === null || oldestAt < firstAt || oldestAt === last.timestamp
@@ -101,13 +99,38 @@ export async function listGroups(
 
 const positionOf = ({ timestamp, id }: TracePosition): TracePosition => ({ timestamp, id })
 
-/** The traces that a page scans, newest first. The page ends where their metadata no longer fits. */
-function scan(
+/** The traces that a page scans, newest first, and the last of them, with whether there are no more. */
+async function scan(
   store: Store,
   project: Project,
   filter: GroupFilter,
   start: TracePosition | undefined,
-): Promise<ScannedTrace[]> {
+): Promise<{ scanned: ScannedTrace[]; last: (TracePosition & { isEnd: boolean }) | undefined }> {
+  const maxBytes = Math.floor(MAX_GROUPED_METADATA_BYTES / store.shards.length)
+  const pages = await readShards(store, async shard => {
+    const rows = await scanIn(shard, project, filter, start, maxBytes)
+    const cut = rows.findIndex(({ fits }) => fits === 0)
+    const items = cut < 0 ? rows : rows.slice(0, cut)
+    return { items, nextPlace: (cut < 0 && rows.length < MAX_SCANNED_TRACES ? undefined : items.at(-1)) ?? null }
+  })
+  const limit = pages.reduce((sum, { items }) => sum + items.length, 0)
+  const { items: scanned, nextPlace } = mergePages<ScannedTrace, TracePosition>(pages, {
+    limit,
+    placeOf: trace => trace,
+    compare: newestFirst,
+  })
+  const last = nextPlace ?? scanned.at(-1)
+  return { scanned, last: last && { ...positionOf(last), isEnd: nextPlace === null } }
+}
+
+/** The traces of one database. Those past the first with `fits` 0 have too much metadata together. */
+function scanIn(
+  store: Store,
+  project: Project,
+  filter: GroupFilter,
+  start: TracePosition | undefined,
+  maxBytes: number,
+): Promise<(ScannedTrace & { fits: number })[]> {
   const { from, time, where } = inProject(
     store,
     project,
@@ -118,7 +141,7 @@ function scan(
   const order = sql`${desc(time)}, ${desc(traces.id)}`
   const bytes = sql`sum(octet_length(${traces.metadata})) over (order by ${order} rows unbounded preceding)`
   const { scanned } = scanTraces(store, { from, where, order, value: bytes })
-  const fits = sql`(${scanned.value} <= ${MAX_GROUPED_METADATA_BYTES} or ${scanned.position} = 1)`
+  const fits = sql`(${scanned.value} <= ${maxBytes} or ${scanned.position} = 1)`
   return store.database
     .select({
       id: traces.id,
@@ -185,24 +208,58 @@ interface NewGroup {
   oldestAt: number | null
 }
 
-/** Those groups that earlier pages haven't listed, with the time of each one's oldest trace. */
+/** Those groups that earlier pages haven't listed, in the order of the list, up to a limit. */
+async function findNewAcross(
+  store: Store,
+  project: Project,
+  path: string,
+  filter: GroupFilter,
+  query: { groups: readonly FoundGroup[]; after: GroupPlace | undefined; limit: number },
+): Promise<NewGroup[]> {
+  if (store.shards.length === 1) {
+    const found = await findNew(store, project, path, filter, query)
+    return found.map(({ group, oldestAt }) => ({ group, oldestAt }))
+  }
+  // A group that's new in one database may be listed because of a trace in another, so all of them are looked up.
+  const { groups, limit } = query
+  const found = await readShards(store, shard =>
+    findNew(shard, project, path, filter, { ...query, limit: groups.length }),
+  )
+  const lookedUp = found.map(rows => new Map(rows.map(row => [row.group, row])))
+  return groups
+    .flatMap(group => {
+      const rows = lookedUp.flatMap(each => each.get(group) ?? [])
+      if (rows.length < lookedUp.length) return []
+      const times = rows.flatMap(({ oldestAt }) => oldestAt ?? [])
+      const isUnknown = rows.some(({ oldestAt, isProbed }) => oldestAt === null && !isProbed)
+      return { group, oldestAt: isUnknown || times.length === 0 ? null : Math.min(...times) }
+    })
+    .slice(0, limit)
+}
+
+/** The same in one database, with whether all of the group's traces were probed. */
 async function findNew(
   store: Store,
   project: Project,
   path: string,
   filter: GroupFilter,
   { groups, after, limit }: { groups: readonly FoundGroup[]; after: GroupPlace | undefined; limit: number },
-): Promise<NewGroup[]> {
+): Promise<(NewGroup & { isProbed: boolean })[]> {
   if (groups.length === 0) return []
   const fields = await comparableFields(groups.map(({ value }) => ({ path, value })))
   /** The group's traces in a range of times, oldest first. */
-  const tracesOf = (from: number | undefined, to: number | undefined, ...conditions: (SQL | undefined)[]) => sql`(
+  const probed = (from: number | undefined, to: number | undefined) => sql`(
     select probed.timestamp as at, probed.trace_key from ${traceFields} as probed
     where probed.project_key = ${project.key} and probed.path = ${path} and probed.value = ${GROUPS.row.value}
       ${from === undefined ? sql`` : sql`and probed.timestamp >= ${from}`}
       ${to === undefined ? sql`` : sql`and probed.timestamp <= ${to}`}
     order by probed.timestamp limit ${PROBED_TRACES}
-  ) as scanned cross join ${traces}
+  ) as scanned`
+  const tracesOf = (
+    from: number | undefined,
+    to: number | undefined,
+    ...conditions: (SQL | undefined)[]
+  ) => sql`${probed(from, to)} cross join ${traces}
     where ${traces.key} = scanned.trace_key
       and ${isLiveIn(store, project, isListed(store, project, filter), ...conditions)}`
   const time = traces.timestamp
@@ -215,14 +272,18 @@ async function findNew(
       positionIs(time, '<=', after.until),
     )})`
   // `json_each` reads the groups in their order, so only those up to the limit are looked up. A sort would need all.
-  const rows = await store.database.all<{ place: number; oldestAt: number | null }>(sql`
-    select item.key as place,
+  const isProbed =
+    store.shards.length === 1
+      ? sql`1`
+      : sql`(select count(*) from ${probed(filter.from, undefined)}) < ${PROBED_TRACES}`
+  const rows = await store.database.all<{ place: number; oldestAt: number | null; isProbed: number }>(sql`
+    select item.key as place, ${isProbed} as isProbed,
       (select at from ${tracesOf(filter.from, undefined)} order by at limit 1) as oldestAt
     from ${GROUPS.from(GROUPS.encodeAll(fields.map(({ value }) => ({ value }))))}
     where ${isListedAlready ? sql`not ${isListedAlready}` : sql`true`}
     limit ${limit}`)
-  return rows.flatMap(({ place, oldestAt }) => {
+  return rows.flatMap(({ place, oldestAt, isProbed }) => {
     const group = groups[place]
-    return group ? [{ group, oldestAt }] : []
+    return group ? [{ group, oldestAt, isProbed: isProbed === 1 }] : []
   })
 }

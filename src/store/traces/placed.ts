@@ -74,9 +74,15 @@ async function findPlaces(store: Store, ids: readonly string[]): Promise<[string
   return rows.map(({ id }) => [id, store])
 }
 
+/** Groups the read ids of traces by the stores of those traces. */
+export async function groupByTrace(store: Store, ids: readonly string[]): Promise<Map<Store, string[]>> {
+  const places = await storesOfTraces(store, ids)
+  return Map.groupBy(ids, id => places.get(id) ?? store)
+}
+
 /** The store of the span with this id. */
 export const storeOfSpan = async (store: Store, id: string): Promise<Store> =>
-  (await storesOfSpans(store, [id])).get(id) ?? store
+  (await storesOfSpans(store, [id])).get(id) ?? store.shards[0] ?? store
 
 /** The stores of spans. If several have a span with an id, the one that received it last. */
 export const storesOfSpans = (store: Store, ids: readonly string[]): Promise<Map<string, Store>> =>
@@ -88,6 +94,17 @@ export const storesOfSpans = (store: Store, ids: readonly string[]): Promise<Map
       .where(and(isOneOf(spans.id, ids), isLiveTraceOf(organization.key))),
   )
 
+/** Groups what belongs to spans by the stores of those spans, in order. Spans that don't exist are in any group. */
+export async function groupBySpan<Item>(
+  store: Store,
+  items: readonly Item[],
+  spanIdOf: (item: Item) => string,
+): Promise<Map<Store, Item[]>> {
+  const places = await storesOfSpans(store, [...new Set(items.map(spanIdOf))])
+  const [first = store] = store.shards
+  return Map.groupBy(items, item => places.get(spanIdOf(item)) ?? first)
+}
+
 /** The store of the feedback with this read id. If several have it, the one that received it last. */
 export const storeOfFeedback = async (store: Store, id: string): Promise<Store> =>
   (
@@ -98,7 +115,9 @@ export const storeOfFeedback = async (store: Store, id: string): Promise<Store> 
         .innerJoin(traces, eq(traces.key, feedback.traceKey))
         .where(and(eq(feedback.id, id), isLiveTraceOf(organization.key))),
     )
-  ).get(id) ?? store
+  ).get(id) ??
+  store.shards[0] ??
+  store
 
 const isLiveTraceOf = (organizationKey: number): SQL | undefined =>
   and(eq(traces.organizationKey, organizationKey), isNull(traces.deletedAt))

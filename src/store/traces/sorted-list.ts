@@ -1,12 +1,13 @@
 import { and, eq, or, type SQL, sql } from 'drizzle-orm'
 import { MAX_SCANNED_TRACES, SORTED_STEP_TRACES, STORE_ATTEMPT_MS } from '../../limits.ts'
 import type { Project } from '../accounts/projects.ts'
+import { type InShard, inShard, readShards } from '../core/across.ts'
 import { traceCost } from '../core/model-calls.ts'
 import type { Store } from '../core/store.ts'
 import { traces } from '../schema/traces.ts'
 import { scanByTime } from './scan.ts'
-import type { TraceFilter, TracePosition } from './trace-filter.ts'
-import { countFitting, findListed, type ListedTrace } from './trace-list.ts'
+import { newestFirst, type TraceFilter, type TracePosition } from './trace-filter.ts'
+import { countFitting, findListedPlaced, type ListedTrace } from './trace-list.ts'
 
 export const TRACE_ORDERS = ['duration', 'cost'] as const
 
@@ -41,24 +42,22 @@ interface SortedPage {
   isAll: boolean
 }
 
-/** A page of a project's matching traces, greatest value first, of the newest 5,000 traces. */
+/** A page of a project's matching traces, greatest value first, of each database's newest 5,000 traces. */
 export async function listSorted(
   store: Store,
   project: Project,
   filter: TraceFilter,
   { order, limit, after }: { order: TraceOrder; limit: number; after: SortedPlace | undefined },
 ): Promise<SortedPage> {
-  const { found, newest, isAll } = await readValues(store, project, filter, order, after?.newest)
+  const values = await readShards(store, shard => readValues(shard, project, filter, order, after?.newest))
+  const found = values.flatMap(each => each.found)
+  const [newest] = values.flatMap(each => each.newest ?? []).toSorted(newestFirst)
   const left = found.sort(byRank).filter(trace => !after || byRank(trace, after) > 0)
   const page = left.slice(0, limit)
-  const listed = await findListed(
-    store,
-    project,
-    page.map(({ key }) => key),
-  )
+  const listed = await findListedPlaced(store, project, page)
   // A trace that was deleted in the meantime is missing.
   const shown = page.flatMap(place => {
-    const trace = listed.get(place.key)
+    const trace = listed.get(place)
     return trace ? [{ place, trace }] : []
   })
   const fitting = shown.slice(0, countFitting(shown.map(({ trace }) => trace)))
@@ -68,14 +67,13 @@ export async function listSorted(
     items: fitting.map(({ trace }) => trace),
     nextPlace: hasMore && newest ? { ...last, newest } : null,
     sorted: found.length,
-    isAll,
+    isAll: values.every(each => each.isAll),
   }
 }
 
-const byRank = (left: Ranked, right: Ranked): number =>
-  right.value - left.value || right.timestamp - left.timestamp || (left.id < right.id ? 1 : left.id > right.id ? -1 : 0)
+const byRank = (left: Ranked, right: Ranked): number => right.value - left.value || newestFirst(left, right)
 
-/** Reads the values of the newest 5,000 traces that are no newer than `newest`. */
+/** Reads the values of a database's newest 5,000 traces that are no newer than `newest`. */
 async function readValues(
   store: Store,
   project: Project,
@@ -85,7 +83,7 @@ async function readValues(
 ) {
   const { value, step } = ORDERS[order]
   const { nameContains } = filter
-  const found: (Ranked & { key: number })[] = []
+  const found: InShard<Ranked & { key: number }>[] = []
   let page: { after: TracePosition | undefined; isInclusive: boolean } = { after: newest, isInclusive: true }
   let first: TracePosition | undefined
   for (let looked = step; ; looked += step) {
@@ -103,7 +101,8 @@ async function readValues(
       .crossJoin(traces)
       .where(and(eq(traces.key, scanned.key), or(isMatch, sql`${scanned.position} in (1, ${step})`)))
     first ??= rows.find(({ position }) => position === 1)
-    found.push(...rows.filter(({ isMatch, name }) => isMatch === 1 && (nameContains?.pattern.test(name) ?? true)))
+    const matching = rows.filter(({ isMatch, name }) => isMatch === 1 && (nameContains?.pattern.test(name) ?? true))
+    found.push(...inShard(store, matching))
     const last = rows.find(({ position }) => position === step)
     // A shorter list is better than a 503.
     const isSlow = store.deadline.remainingMs() < STORE_ATTEMPT_MS

@@ -57,6 +57,10 @@ export interface TracePosition {
   id: string
 }
 
+/** Compares positions in a list of traces, newest first. */
+export const newestFirst = (left: TracePosition, right: TracePosition): number =>
+  right.timestamp - left.timestamp || (left.id < right.id ? 1 : left.id > right.id ? -1 : 0)
+
 /**
  * How to read a project's traces in the filter's time range: the tables, the `time` column to order by, and the
  * condition. With an assignee, the search starts from the assignments, and with metadata filters, from one of the

@@ -4,6 +4,7 @@ import { JsonText } from '../../domain/json.ts'
 import type { TraceStatus } from '../../domain/trace-status.ts'
 import { MAX_SCANNED_TRACES } from '../../limits.ts'
 import type { Project } from '../accounts/projects.ts'
+import { mergePages, type ReadAcross, readPlaced, readShards } from '../core/across.ts'
 import { readTraceUse, type TraceUse, traceUse } from '../core/model-calls.ts'
 import { isCorrected, isReviewed, isStale } from '../core/reviewable.ts'
 import { pageFromScan, type ScannedRow } from '../core/scanned.ts'
@@ -15,7 +16,7 @@ import { mayNeedReview, traces } from '../schema/traces.ts'
 import { isLiveIn } from './live.ts'
 import { countWithin } from './payloads.ts'
 import { scanByTime } from './scan.ts'
-import { errorTypeColumns, type TraceFilter, type TracePosition } from './trace-filter.ts'
+import { errorTypeColumns, newestFirst, type TraceFilter, type TracePosition } from './trace-filter.ts'
 import { previewColumns, readPreview, type TracePreview } from './trace-preview.ts'
 
 /** A trace as shown in lists. */
@@ -114,10 +115,17 @@ interface PageQuery {
 }
 
 /**
- * A page of a project's matching traces, newest first, in one round trip, or two with `nameContains`. Scans at most 5,000 traces, so `items` may be
- * short even if more traces follow.
+ * A page of a project's matching traces, newest first, in one round trip, or two with `nameContains`. Scans at most 5,000
+ * traces of each database, so `items` may be short even if more traces follow.
  */
-export async function listTraces(
+export const listTraces = (
+  store: Store,
+  project: Project,
+  filter: TraceFilter,
+  page: PageQuery,
+): Promise<TracePage<ListedTrace>> => mergedPage(store, page, shard => listIn(shard, project, filter, page))
+
+async function listIn(
   store: Store,
   project: Project,
   filter: TraceFilter,
@@ -135,7 +143,14 @@ export async function listTraces(
 }
 
 /** The same without the counts, each of which reads more rows. */
-export async function findMatches(
+export const findMatches = (
+  store: Store,
+  project: Project,
+  filter: TraceFilter,
+  page: PageQuery,
+): Promise<TracePage<TraceSummary>> => mergedPage(store, page, shard => findIn(shard, project, filter, page))
+
+async function findIn(
   store: Store,
   project: Project,
   filter: TraceFilter,
@@ -151,6 +166,18 @@ export async function findMatches(
   return pageOfRows(rows, page.limit)
 }
 
+/** Reads a page of a list of traces from each database, and merges them into one that fits in a response. */
+async function mergedPage<Trace extends TraceSummary>(
+  store: Store,
+  { limit }: PageQuery,
+  read: (shard: Store) => Promise<TracePage<Trace>>,
+): Promise<TracePage<Trace>> {
+  const pages = await readShards(store, read)
+  return fittingPage(mergePages(pages, { limit, placeOf: toPosition, compare: newestFirst }))
+}
+
+const toPosition = (trace: TracePosition): TracePosition => trace
+
 /** A trace to search for a text. */
 export interface SearchedTrace extends TracePosition {
   key: number
@@ -159,7 +186,7 @@ export interface SearchedTrace extends TracePosition {
   metadataBytes: number
 }
 
-/** The same with what a search for a text starts from. The page may also start with a trace, instead of after it. */
+/** Finds the traces of one database that a search for a text starts from. The page may start with a trace, instead of after it. */
 export async function findSearched(
   store: Store,
   project: Project,
@@ -185,7 +212,7 @@ const searchedColumns = {
   metadataBytes: sql<number>`octet_length(${traces.metadata})`,
 }
 
-/** The traces with these keys, by key. Deleted ones are missing. */
+/** The traces of one database with these keys, by key. Deleted ones are missing. */
 export async function findListed(
   store: Store,
   project: Project,
@@ -198,6 +225,27 @@ export async function findListed(
     .crossJoin(traces)
     .where(isLiveIn(store, project, sql`${traces.key} = item.value`))
   return new Map(rows.map(({ key, ...row }) => [key, toListedTrace(row)]))
+}
+
+/** The traces with these keys in these databases. Deleted ones are missing. */
+export async function findListedPlaced<Place extends { shard: number; key: number }>(
+  store: Store,
+  project: Project,
+  places: readonly Place[],
+  across: ReadAcross = readShards,
+): Promise<Map<Place, ListedTrace>> {
+  const read = async (shard: Store, own: readonly Place[]) => {
+    const found = await findListed(
+      shard,
+      project,
+      own.map(({ key }) => key),
+    )
+    return own.flatMap(place => {
+      const trace = found.get(place.key)
+      return trace ? [[place, trace] as const] : []
+    })
+  }
+  return new Map((await readPlaced(store, places, read, across)).flat())
 }
 
 /**
@@ -219,7 +267,10 @@ async function withNames(store: Store, project: Project, filter: TraceFilter, pa
 
 /** Builds a page from scanned rows. The page ends early if the metadata fills the response. */
 function pageOfRows<Row extends TraceSummary & ScannedRow>(rows: readonly Row[], limit: number): TracePage<Row> {
-  const page = pageFromScan(rows, limit, MAX_SCANNED_TRACES)
+  return fittingPage(pageFromScan(rows, limit, MAX_SCANNED_TRACES))
+}
+
+function fittingPage<Trace extends TraceSummary>(page: TracePage<Trace>): TracePage<Trace> {
   const fitting = countFitting(page.items)
   if (fitting >= page.items.length) return page
   const items = page.items.slice(0, fitting)
