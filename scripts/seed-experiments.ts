@@ -67,7 +67,7 @@ async function runExperiment({ url, key, project }: Target, experiment: DemoExpe
     const refused = answer.results.find(({ status }) => status >= 300)
     if (refused) throw new Error(`A result in the demo was rejected: ${JSON.stringify(refused)}`)
   }
-  // Items that an earlier seeding decided on count as well.
+  // Items that an earlier seeding decided on also count.
   const waited = (await pagesOf(url, key, `${path}/items?`))
     .flat()
     .filter(({ outcome, review }) => outcome === 'unjudged' || review)

@@ -36,7 +36,7 @@ export interface Env extends StoreBindings {
   WEBHOOK_KEY?: string
   /** `1` lets webhooks send to http and local addresses, for tests with `npm start`. */
   ALLOW_LOCAL_WEBHOOKS?: string
-  /** `on` lets GETs read from D1's replicas. Enable them in the database's settings as well. */
+  /** `on` lets GETs read from D1's replicas. They must also be enabled in the database's settings. */
   READ_REPLICATION?: string
   /** Requests per minute for a key without its own limit. Default: DEFAULT_RATE_LIMIT_PER_MINUTE. */
   RATE_LIMIT_PER_MINUTE?: string

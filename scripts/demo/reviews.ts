@@ -90,8 +90,8 @@ export function outputsToReview(trace: DemoTrace): DemoOutput[] {
 }
 
 /**
- * Chooses the reviewer who takes a run, a second one who sometimes looks at it as well, and the other random parts of
- * its reviews.
+ * Chooses the reviewer who takes a run, a second one who sometimes also looks at it, and the other random parts of its
+ * reviews.
  */
 function takenBy({ key }: DemoTrace) {
   const random = seededRandom(`reviews ${key}`)

@@ -88,7 +88,7 @@ export class Traces {
         payloads,
         spanLimit: pageSize,
         spanCursor,
-        // The first page has feedback as well, which isn't needed here.
+        // The first page also has feedback, which isn't needed here.
         feedbackLimit: 1,
       })
       yield* page.spans

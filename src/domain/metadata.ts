@@ -73,7 +73,7 @@ export const comparableFields = (filters: readonly SearchableField[]): Promise<S
 async function comparable(value: string): Promise<string> {
   // D1 would turn each half of a broken surrogate pair into three replacement characters.
   const text = value.toWellFormed()
-  // A value that looks like a hash is hashed as well, so that it can't match the value with that hash.
+  // A value that looks like a hash is also hashed, so it can't match the value with that hash.
   const isHashed = utf8Length(text) > MAX_FIELD_VALUE_BYTES || text.startsWith(HASH_PREFIX)
   return isHashed ? HASH_PREFIX + (await sha256Hex(text)) : text
 }

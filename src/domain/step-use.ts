@@ -3,7 +3,7 @@ import { type DurationHistogram, sumHistograms } from './duration-histogram.ts'
 
 /** What the spans of one step and prompt version used on one day, and how long they took. */
 export interface StepUse {
-  /** '' for those past `MAX_COUNTED_VERSIONS`, whose version is '' as well. */
+  /** '' for those past `MAX_COUNTED_VERSIONS`, whose version is also ''. */
   stepId: string
   /** '' if there is none. */
   promptVersionId: string

@@ -221,8 +221,8 @@ const matchesLastDecision = (act: Act, request: ReviewRequest, { row, decision: 
   last.errorType === request.errorType
 
 /**
- * Whether `If-Match` permits a request (RFC 9110, section 13.1.1). Weak tags match as well: a compressing proxy marks
- * tags as weak.
+ * Whether `If-Match` permits a request (RFC 9110, section 13.1.1). Weak tags also match, because a compressing proxy
+ * marks tags as weak.
  */
 export function matches(ifMatch: string | undefined, revision: string): boolean {
   if (ifMatch === undefined) return true

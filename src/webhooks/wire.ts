@@ -17,7 +17,7 @@ const OCCASIONS: Readonly<Record<v.InferOutput<typeof EventType>, string>> = {
   'prompt.activated':
     "a version of a prompt becomes active, such as a new prompt's first one or an earlier one, whether a person or the service activates it",
   'prompt.rolled_back':
-    'a version that was active before replaces a newer one, or `autoRollback` reactivates the previous one. `automatic` says which of the two it was, and `reason` says why. `prompt.activated` is sent as well',
+    'a version that was active before replaces a newer one, or `autoRollback` reactivates the previous one. `automatic` says which of the two it was, and `reason` says why. `prompt.activated` is also sent',
   'experiment.finished':
     "an experiment ends: it has all its results, somebody finishes or cancels it (`state` is `cancelled`), or a model's run of it fails (`failed`). `report` has its figures, and `gate` says whether the version meets the gate, both as of the time when the event is sent. An experiment that fails because no results arrive doesn't send an event",
   'problem.changed':

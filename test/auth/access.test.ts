@@ -68,7 +68,7 @@ describe('a Cloudflare Access user', () => {
     expect(link.body.details[0].message).toContain('Cloudflare Access')
   })
 
-  it('is recognized by the Access cookie as well', async ({ expect }) => {
+  it('is also recognized by the Access cookie', async ({ expect }) => {
     await makeUser(org)
     const cookie = `a=b; CF_Authorization=${await team.token({ email })}`
     expect((await client({ cookie }, team.bindings).get(TRACES)).status).toBe(200)

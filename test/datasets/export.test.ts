@@ -467,7 +467,7 @@ describe('an export in several files', () => {
 const idOf = (number: number) => `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`
 
 describe('an export', () => {
-  it('takes few calls, and reads few rows', async ({ expect }) => {
+  it('makes few calls, and reads few rows', async ({ expect }) => {
     const dataset = await newDataset()
     await insertExamples(dataset, MAX_FILE_ITEMS)
     const path = `${dataset.path}/export?format=jsonl`

@@ -75,7 +75,7 @@ describe("Cohen's κ", () => {
       ],
       -1,
     ],
-    // 5 of 10 agree. One rater uses a single label, so chance agreement is 0.5 as well.
+    // 5 of 10 agree. One rater uses a single label, so chance agreement is also 0.5.
     [
       'a rater who uses only one label',
       [

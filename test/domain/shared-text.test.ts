@@ -236,7 +236,7 @@ describe('the span that a root is reviewed with', () => {
       'a',
     ],
     [
-      'the reviewed one, even if the later one is reviewed as well',
+      'the reviewed one, even if the later one is also reviewed',
       [span('a', { firstReviewedAt: 3 }), span('b', { depth: 2, receivedAt: 5, firstReviewedAt: 6 })],
       'a',
     ],

@@ -136,7 +136,7 @@ describe('the etag of a span', () => {
     expect((await read()).spans[1].etag).toBe(etag)
   })
 
-  it('changes for the root as well', async ({ expect }) => {
+  it('also changes for the root', async ({ expect }) => {
     const { org, trace_id, step, span } = await newTrace()
     const span_id = await rootSpanUuid(org.project.id, trace_id)
     const etags = [(await span()).etag]

@@ -65,7 +65,7 @@ describe('cron', () => {
       { sequence: young, deliveries: 2 },
     ])
     expect(await leftOf(org)).toEqual({ events: 2, deliveries: 4 })
-    // Once they're sent, or have failed, they expire as well.
+    // Once they're sent, or have failed, they also expire.
     await stored.prepare('update webhook_deliveries set next_attempt_at = null where sequence = ?').bind(pending).run()
     await pass()
     expect(await leftOf(org)).toEqual({ events: 1, deliveries: 2 })

@@ -46,7 +46,7 @@ describe('an answer', () => {
     expect(structured.data.id).toBe(spanId)
   })
 
-  it('of just the limit is whole, and one longer is shortened', async ({ expect }) => {
+  it('is complete up to the limit, and shortened beyond it', async ({ expect }) => {
     const isWhole = async (length: number) => {
       const { spanId } = await newSpan('x'.repeat(length))
       const { structured } = await agentOf(org.projectKey).call('get_span', { spanId })
@@ -61,7 +61,7 @@ describe('an answer', () => {
     expect(whole).toBeGreaterThan(0.75 * MAX_TOOL_ANSWER_BYTES)
   })
 
-  it('can be read on to the end of a long value', async ({ expect }) => {
+  it('can be continued to the end of a long value', async ({ expect }) => {
     const output = { text: Array.from({ length: 20_000 }, (_, index) => `${index} `).join('') }
     const { spanId } = await newSpan(output)
     const agent = agentOf(org.projectKey)
@@ -139,7 +139,7 @@ describe('what pipelines wrote', () => {
     }
   })
 
-  it('has another fence in each answer', async ({ expect }) => {
+  it('has a different fence in each answer', async ({ expect }) => {
     const { spanId } = await newSpan('x')
     const answers = await Promise.all([1, 2].map(() => agentOf(org.projectKey).call('get_span', { spanId })))
     expect(new Set(answers.map(({ text }) => text.split('\n')[1])).size).toBe(2)
@@ -196,7 +196,7 @@ describe('an agent', () => {
     expect(structured.data.prompts).toMatchObject([{ versionId }])
   })
 
-  it('starts an experiment once, whatever is lost', async ({ expect }) => {
+  it('starts an experiment only once, no matter which message is lost', async ({ expect }) => {
     const dataset = (await org.owner.put('/api/datasets', { projectSlug: 'support', stepId: 'once' })).body
     const items = [{ id: crypto.randomUUID(), input: { question: 'Why?' }, expected: { answer: 'So' } }]
     await org.owner.post(`/api/datasets/${dataset.id}/items`, { items })
@@ -241,7 +241,7 @@ describe('a message', () => {
     expect(response.headers.get('allow')).toBe('POST, OPTIONS')
   })
 
-  it('needs a key in a header: a session is no use', async ({ expect }) => {
+  it('needs a key in a header, and can’t use a session instead', async ({ expect }) => {
     const session = page(await signIn(org.ownerKey))
     const response = await session.post('/mcp', MESSAGE)
     expect(response.status).toBe(401)
@@ -286,13 +286,13 @@ describe('a message', () => {
     if (status === 200) expect(response.body.error.code).toBe(-32601)
   })
 
-  it('can be just as long as the limit', async ({ expect }) => {
+  it('can be exactly as long as the limit', async ({ expect }) => {
     const frame = JSON.stringify({ ...MESSAGE, params: { x: '' } }).length
     const body = { ...MESSAGE, params: { x: 'x'.repeat(MAX_MESSAGE_BYTES - frame) } }
     expect((await post({ 'x-api-key': org.projectKey }, body)).status).toBe(200)
   })
 
-  it('in an unknown revision names those that are known', async ({ expect }) => {
+  it('in an unknown revision gets an error that lists the known ones', async ({ expect }) => {
     const response = await post({ 'x-api-key': org.projectKey, 'mcp-protocol-version': '1999-01-01' })
     expect(response.status).toBe(400)
     expect(JSON.stringify(response.body)).toContain('2025-06-18')
@@ -310,7 +310,7 @@ describe('a message', () => {
     expect(response.body.error).toBeDefined()
   })
 
-  it('takes one token, also if it calls a tool', async ({ expect }) => {
+  it('takes one token, even if it calls a tool', async ({ expect }) => {
     const { spanId } = await newSpan('x')
     const agent = agentOf(await org.keyFor({ rateLimitPerMinute: 4 }))
     const left = async (sent: Promise<{ response: { headers: Headers } }>) =>
@@ -347,7 +347,7 @@ describe('while the database is down', () => {
     }
   })
 
-  it('an unknown key is not said to be wrong', async ({ expect }) => {
+  it('an unknown key is not reported as wrong', async ({ expect }) => {
     const key = await org.keyFor({})
     expect((await agentOf(key, { ...env, DB: down().DB }).send('tools/list')).status).toBe(503)
   })

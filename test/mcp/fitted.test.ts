@@ -35,7 +35,7 @@ function readAll(root: Json, maxBytes: number, path = '', start = 0): Json {
 }
 
 describe('a shortened value', () => {
-  it('never takes more than it may, and is whole if it fits', ({ expect }) => {
+  it('never exceeds its limit, and isn’t shortened if it fits', ({ expect }) => {
     fc.assert(
       fc.property(json, fc.integer({ min: MIN_VALUE_BYTES, max: 2000 }), (value, maxBytes) => {
         const { value: shown, shortened } = fitted(value, maxBytes)
@@ -78,7 +78,7 @@ describe('a shortened value', () => {
     expect(value).toMatchObject({ spans: [expect.any(String), 'y'], nextCursor: 'c'.repeat(100) })
   })
 
-  it('never ends in half a character', ({ expect }) => {
+  it('never ends in the middle of a character', ({ expect }) => {
     for (let maxBytes = MIN_VALUE_BYTES; maxBytes < MIN_VALUE_BYTES + 8; maxBytes++) {
       expect(String(fitted('😀'.repeat(100), maxBytes).value).isWellFormed()).toBe(true)
     }

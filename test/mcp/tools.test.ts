@@ -45,7 +45,7 @@ beforeAll(async () => {
 })
 
 describe('the list of tools', () => {
-  it.for(SCOPES)('has what a key with the scope %s may use', async (scope, { expect }) => {
+  it.for(SCOPES)('contains what a key with the scope %s may use', async (scope, { expect }) => {
     const agent = agentOf(await org.keyFor({ scopes: [scope] }))
     const expected = tools.map(({ name }) => name).filter(name => NEEDED[name]?.includes(scope))
     expect(await agent.tools()).toEqual(expected)

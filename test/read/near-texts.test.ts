@@ -151,7 +151,7 @@ describe('a pipeline that reads a prompt', () => {
     expect(await texts()).toMatchObject([{ stepId: 'renamed' }])
   })
 
-  it('reads a page again that is larger than its organization\u2019s share of the memory', async ({ expect }) => {
+  it('reads a page again if it is larger than its organization\u2019s share of the memory', async ({ expect }) => {
     const { org, key, read } = await newNear(prompts)
     const content = 'x'.repeat(MAX_CONTENT_BYTES)
     for (const step of ['a', 'b', 'c']) await org.owner.post(prompts.path, aText(prompts, step, { content }))

@@ -120,7 +120,7 @@ describe('spans across traces', () => {
     expect(await idsOf(org, query.replace('VERSION', versionId))).toEqual(expected(isMatch))
   })
 
-  it('are filtered by review, time, model, and output among decisions as well', async ({ expect }) => {
+  it('are also filtered by review, time, model, and output among decisions', async ({ expect }) => {
     const [{ review }] = (await get(org, 'decision=accept')).spans
     const decided = async (query: string) => (await idsOf(org, `reviewerId=${review.by}&${query}`)).toSorted()
     const reviewed = (isMatch: (span: Known) => boolean) =>
@@ -134,7 +134,7 @@ describe('spans across traces', () => {
     expect(await idsOf(org, `reviewerId=${crypto.randomUUID()}`)).toEqual([])
   })
 
-  it('are shown as each is alone, with large values in full or as previews', async ({ expect }) => {
+  it('are shown like single spans, with large values in full or as previews', async ({ expect }) => {
     const large = 'x'.repeat(20_000)
     const { org, step, observe, spanOf } = await newTrace()
     await observe({ data: large })

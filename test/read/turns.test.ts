@@ -65,7 +65,7 @@ describe('a conversation', () => {
     expect(await get(org, 'value=none')).toEqual({ turns: [], nextCursor: null })
   })
 
-  it('shows each turn as its span and its feedback are elsewhere', async ({ expect }) => {
+  it('shows each turn’s span and feedback as other responses do', async ({ expect }) => {
     const org = await newOrg()
     const { id, trace_id } = await say(org, 1, 'Hi', { text: 'x'.repeat(20_000) })
     await org.ingest.post('/api/v1/feedback', aFeedback({ trace_id, comment: 'Too long' }))
@@ -112,7 +112,7 @@ describe('a conversation', () => {
       child(2, 'answer', { 'gen_ai.operation.name': 'chat', 'input.value': 'Hi', 'output.value': 'Hello' }),
     ])
     expect(textsOf(await all(org))).toEqual([['Hi', 'Hello']])
-    // A trace without a root or any spans is a turn as well.
+    // A trace without a root or any spans is also a turn.
     await manyTraces(org, 1, () => ({ name: 'empty', fields: { group_id: 'empty' } }))
     expect(await all(org, 'value=empty')).toMatchObject([{ span: { output: null }, feedback: [] }])
   })

@@ -106,7 +106,7 @@ describe('votes on a span that two people review', () => {
     expect((await read()).trace.feedback).toMatchObject([{ userId: ada.userId, content: 'Second' }])
   })
 
-  it('keep the number of reviewers at the first of them, which the span shows before, during, and after the round', async ({
+  it('keep the number of reviewers that applied at the first vote, which the span shows before, during, and after the round', async ({
     expect,
   }) => {
     const { org, ada, ben, cleo, vote, on, step, spanId, read } = await newVoted('Yes', { reviewers: 3 })

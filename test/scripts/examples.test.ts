@@ -14,7 +14,7 @@ import { freePort, newServer, PROJECT, type Server } from './server.ts'
 
 /*
  * Runs the programs in examples/, and those on the pages about datasets, experiments, and webhooks, as a reader would: in a
- * separate folder, with the packages that they name, against a running service. An agent connects to it as well.
+ * separate folder, with the packages that they name, against a running service. An agent also connects to it.
  */
 
 const run = promisify(execFile)
@@ -47,7 +47,7 @@ async function installClient(): Promise<void> {
   await run('vite', [...build, '--emptyOutDir', '--logLevel', 'warn'], { cwd: PROJECT })
 }
 
-/** A package that the project has as well, with its own dependencies. */
+/** A package that the project also has, with its own dependencies. */
 async function installPackage(name: string): Promise<void> {
   const { dependencies = {} } = JSON.parse(await readFile(join(PROJECT, 'node_modules', name, 'package.json'), 'utf8'))
   for (const each of [name, ...Object.keys(dependencies)]) {

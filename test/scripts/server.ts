@@ -116,7 +116,7 @@ export class Server {
     return copy
   }
 
-  /** Sends a signal only to the script, and waits until all its child processes have ended as well. */
+  /** Sends a signal only to the script, and waits until all its child processes have also ended. */
   stop(signal: NodeJS.Signals): Promise<void> {
     return this.#end(script => script.kill(signal))
   }

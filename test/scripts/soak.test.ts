@@ -56,7 +56,7 @@ interface Counts {
   corrected: number
 }
 
-it('keeps its memory, its figures, and its temper under a mixed load', {
+it('answers every call, counts correctly, and doesn’t grow under a mixed load', {
   timeout: (minutes + 12) * 60_000,
 }, async ({ annotate }) => {
   const port = String(await freePort())

@@ -44,7 +44,7 @@ describe('the cache with shares', () => {
     expect(['a', 'b', 'c', 'd'].map(tenant => cache.get(tenant, 'key'))).toEqual([1, undefined, 1, 1])
   })
 
-  it('counts a replaced and a deleted entry no more', ({ expect }) => {
+  it('no longer counts an entry that was replaced or deleted', ({ expect }) => {
     const cache = newCache()
     for (let each = 0; each < 10; each++) cache.set('a', 'key', each, 30)
     for (const tenant of ['b', 'c']) cache.set(tenant, 'key', 1, 30)

@@ -8,7 +8,7 @@ declare global {
       /** Settings of test/fuzz. Empty by default. */
       FUZZ_SECONDS: string
       FUZZ_SEED: string
-      /** If not empty, test/endpoints/faults.test.ts tries all faults at all calls instead of a third. */
+      /** If not empty, test/endpoints/faults.test.ts tries all faults at all calls instead of a fifth. */
       ALL_FAULTS: string
       /** The database that test/support/replicas.ts uses as a replica. */
       REPLICA: D1Database

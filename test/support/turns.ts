@@ -6,7 +6,7 @@ export interface LongestPiece {
   parsed: number
 }
 
-/** Runs a call and returns its longest pieces. The test's own hashing and parsing counts as well. */
+/** Runs a call and returns its longest pieces. The test's own hashing and parsing also count. */
 export async function longestPieceOf(call: () => Promise<unknown>): Promise<LongestPiece> {
   const longest: LongestPiece = { hashes: 0, parsed: 0 }
   let piece: LongestPiece = { hashes: 0, parsed: 0 }

@@ -90,7 +90,7 @@ async function addTrace(record: Fields, to: Target): Promise<void> {
   })
   for (const left of fields.left) to.unplaced(left)
   const isListed = record.spans === undefined && (numberOf(record.spanCount) !== 1 || !isEmpty(record.inputPreview))
-  if (isListed) to.unplaced('spans', 'the export lists traces without them: import an export of spans as well')
+  if (isListed) to.unplaced('spans', 'the export lists traces without them: import an export of spans too')
 }
 
 /** The trace of a root. An export of spans has no more about it. */

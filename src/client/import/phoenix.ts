@@ -5,7 +5,7 @@ import { type Fields, fieldsOf, isEmpty, isFields, textOf, timeOf, type Value } 
 
 /*
  * Phoenix's spans and annotations: as its REST API returns them, and as its Python client writes them from dataframes.
- * The attributes are OpenInference's, which the service reads in telemetry as well. Source: exports of Phoenix 20.26.
+ * The attributes are OpenInference's, which the service also reads in telemetry. Source: exports of Phoenix 20.26.
  */
 
 export const phoenix: Converter = {
@@ -96,7 +96,7 @@ export const phoenix: Converter = {
   },
 }
 
-/** A span's ids. Undefined if the record is something else: annotations may have them as well. */
+/** A span's ids. Undefined if the record is something else: annotations may also have them. */
 function placeOf({ context, start_time }: Fields): { traceId: string; spanId: string } | undefined {
   const [traceId, spanId] = [textOf(fieldsOf(context)?.trace_id), textOf(fieldsOf(context)?.span_id)]
   return traceId === undefined || spanId === undefined || isEmpty(start_time) ? undefined : { traceId, spanId }

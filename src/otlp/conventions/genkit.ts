@@ -22,7 +22,7 @@ const KINDS_OF_ACTIONS: ReadonlyMap<string, StepKind> = new Map([
   ['util', 'chain'],
 ])
 
-/** Where an action ran, which its parents say as well. */
+/** Where an action ran. Its parents also have this. */
 const OF_THE_ACTION = ['genkit:type', 'genkit:path', 'genkit:state', 'genkit:isRoot', 'genkit:metadata:subtype']
 
 export const genkit: Convention = {

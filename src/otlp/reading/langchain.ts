@@ -40,7 +40,7 @@ export function messageOfLangChain(value: JsonObject): JsonObject | undefined {
   const message: JsonObject = isJsonObject(data)
     ? { ...fields, ...data }
     : { ...fields, ...(id !== undefined && { id }) }
-  // A tool's definition has a type as well, but no content.
+  // A tool's definition also has a type, but no content.
   return message.content === undefined && message.tool_calls === undefined
     ? undefined
     : { ...withoutRun(message), role }

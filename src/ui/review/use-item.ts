@@ -270,8 +270,8 @@ function disabledReasonFor(
 }
 
 /**
- * Whether a refused claim means that someone else is reviewing the span. Claims on spans that need no review are
- * refused as well.
+ * Whether a refused claim means that someone else is reviewing the span. Claims on spans that need no review are also
+ * refused.
  */
 function useHeldByAnother({ id, output, review }: SpanOfTrace): boolean {
   const isRefused = useRefused().has(id)

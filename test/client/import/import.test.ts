@@ -100,49 +100,52 @@ describe('an import', () => {
     },
   )
 
-  it.for(SOURCES)('gives the same in any order, and after interruptions: %s', async ([source, files], { expect }) => {
-    const [whole, cut] = [await newTenant(), await newTenant()]
-    await importInto(whole, source, files)
-    for (let requests = 0; requests < 4; requests++) {
-      let left = requests
-      const fetch: Fetch = async (url, init) => {
-        if (left-- <= 0) throw new Error('The connection broke')
-        return workerFetch()(url, init)
+  it.for(SOURCES)(
+    'gives the same result in any order, and after interruptions: %s',
+    async ([source, files], { expect }) => {
+      const [whole, cut] = [await newTenant(), await newTenant()]
+      await importInto(whole, source, files)
+      for (let requests = 0; requests < 4; requests++) {
+        let left = requests
+        const fetch: Fetch = async (url, init) => {
+          if (left-- <= 0) throw new Error('The connection broke')
+          return workerFetch()(url, init)
+        }
+        const broken: ImportOptions['service'] = {
+          attempt: async (path, request) => {
+            const answer = await serviceOf(cut, fetch).attempt(path, request)
+            return answer.status === 0 ? { status: 401, body: { code: 'stopped', error: 'Stopped' } } : answer
+          },
+        }
+        await importInto(cut, source, files, { service: broken }).catch(error => {
+          expect(error.message).toBe('Stopped')
+        })
       }
-      const broken: ImportOptions['service'] = {
-        attempt: async (path, request) => {
-          const answer = await serviceOf(cut, fetch).attempt(path, request)
-          return answer.status === 0 ? { status: 401, body: { code: 'stopped', error: 'Stopped' } } : answer
-        },
-      }
-      await importInto(cut, source, files, { service: broken }).catch(error => {
-        expect(error.message).toBe('Stopped')
-      })
-    }
-    await importInto(cut, source, files.toReversed())
-    const comparable = async (org: Org) =>
-      JSON.parse(
-        JSON.stringify(await shown(org), (name, value) =>
-          [
-            'id',
-            'spanId',
-            'parentSpanId',
-            'userId',
-            'by',
-            'updatedAt',
-            'receivedAt',
-            'etag',
-            'project',
-            'reviewedBy',
-          ].includes(name)
-            ? undefined
-            : value,
-        ),
-      )
-    expect(await comparable(cut)).toEqual(await comparable(whole))
-  })
+      await importInto(cut, source, files.toReversed())
+      const comparable = async (org: Org) =>
+        JSON.parse(
+          JSON.stringify(await shown(org), (name, value) =>
+            [
+              'id',
+              'spanId',
+              'parentSpanId',
+              'userId',
+              'by',
+              'updatedAt',
+              'receivedAt',
+              'etag',
+              'project',
+              'reviewedBy',
+            ].includes(name)
+              ? undefined
+              : value,
+          ),
+        )
+      expect(await comparable(cut)).toEqual(await comparable(whole))
+    },
+  )
 
-  it('sends nothing in a dry run, and reports the same', async ({ expect }) => {
+  it('sends nothing in a dry run, and prints the same report', async ({ expect }) => {
     const org = await newTenant()
     const dry = await importInto(org, 'langfuse', LANGFUSE, { service: undefined })
     expect(await shown(org)).toEqual([])
@@ -215,7 +218,7 @@ describe('Langfuse', () => {
     expect(spans.map(({ stepId }: { stepId: string }) => stepId)).not.toContain('embed')
   })
 
-  it('takes the API’s form as well: camel case, with observations and scores in their trace', async ({ expect }) => {
+  it('also accepts the API’s form: camel case, with observations and scores in their trace', async ({ expect }) => {
     const org = await newTenant()
     const trace = {
       id: 'api-1',
@@ -537,7 +540,7 @@ describe('bad input', () => {
     expect(await shown(org)).toEqual([])
   })
 
-  it('is cut to what the service takes, and the report says so', async ({ expect }) => {
+  it('is truncated to what the service accepts, and the report says so', async ({ expect }) => {
     const org = await newTenant()
     const big = 'é'.repeat(40_000)
     const trace = {
@@ -603,7 +606,7 @@ describe('sending', () => {
     expect(report).toMatchObject({ errorCount: 0, sent: { traces: 2, spans: 5, feedback: 5, reviews: 1 } })
   })
 
-  it('leaves out only the record that the service rejects a request for', async ({ expect }) => {
+  it('leaves out only the record that makes the service reject a request', async ({ expect }) => {
     const rejected = async (status: number, body: object) => {
       let spans = 0
       const service = {

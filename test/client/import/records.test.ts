@@ -126,7 +126,7 @@ describe('a file', () => {
     expect(await read(new Uint8Array(await new Response(zipped).arrayBuffer()))).toEqual(TWO)
   })
 
-  it('may break off, and has the records before', async ({ expect }) => {
+  it('may break off, and the records before that point are read', async ({ expect }) => {
     const lines = Array.from({ length: 3000 }, (_, index) => JSON.stringify({ index, id: crypto.randomUUID() }))
     const zipped = new Blob([lines.join('\n')]).stream().pipeThrough(new CompressionStream('gzip'))
     const bytes = new Uint8Array(await new Response(zipped).arrayBuffer())
@@ -198,7 +198,7 @@ describe('an id', () => {
       expect(await uuidV5(namespace, name)).toBe(await serviceUuid(namespace, name))
   })
 
-  it('is the source’s if a trace_id can contain it, and otherwise always the same other one', async ({ expect }) => {
+  it('is the source’s if a trace_id can contain it, and otherwise a hash that stays the same', async ({ expect }) => {
     for (const id of ['abc', 'A-b_9', 'x'.repeat(122)]) expect(await traceIdOf(id)).toBe(`trace_${id}`)
     for (const id of ['', 'a b', 'é', 'a/b', 'x'.repeat(123)]) {
       const traceId = await traceIdOf(id)

@@ -611,7 +611,7 @@ describe('experiments', () => {
     expect(jsonOf(text).counts.passed).toBe(0)
   })
 
-  it('run a command that stays', async ({ expect }) => {
+  it('run a command as one process for all items', async ({ expect }) => {
     const user = await newDataset()
     const ran = await user.cli([...START, '--json', '--jsonl', '--', node, '-e', DOUBLE_LINES])
     expect(jsonOf(ran)).toMatchObject({ counts: { passed: 4, error: 1 }, usage: { inputTokens: 4, outputTokens: 8 } })
@@ -641,7 +641,7 @@ describe('experiments', () => {
     expect(jsonOf(resumed).counts.passed).toBeGreaterThanOrEqual(4)
   })
 
-  it('end an item that takes too long, with all that it started', async ({ expect }) => {
+  it('end an item that takes too long, and every process that it started', async ({ expect }) => {
     const user = await newDataset()
     const marker = join(user.home, 'marker')
     const script = `sleep 3600 & echo $! >> ${marker}; wait`

@@ -40,7 +40,7 @@ describe('the help', () => {
     },
   )
 
-  it('fits the examples to the commands', ({ expect }) => {
+  it('has examples that the commands accept', ({ expect }) => {
     for (const command of commands) {
       for (const [example] of command.examples) {
         const words = wordsOf(example)
