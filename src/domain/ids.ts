@@ -16,18 +16,34 @@ export const newId = (): string => crypto.randomUUID()
 const KEY_EPOCH_MS = Date.UTC(2026, 0)
 const KEYS_PER_MILLISECOND = 2 ** 12
 
+/** The keys of each millisecond that one database may use: every `lanes`th, a power of two, from `index` on. */
+export interface KeyLane {
+  index: number
+  lanes: number
+}
+
+/**
+ * The lane of one of several databases, so that two never have the same key. A database that's added later gets its first
+ * traces only when every server knows of it.
+ */
+export const keyLane = (database: number, databases: number): KeyLane => ({
+  index: database,
+  lanes: 2 ** Math.ceil(Math.log2(databases)),
+})
+
 /**
  * New internal keys. Unlike SQLite's row ids, they're never reused, and unlike AUTOINCREMENT, they need no counter row.
  * A key is milliseconds since 2026 and 12 bits that start at random: 53 bits until 2095. Keys past a millisecond's
- * 4,096 come from the following milliseconds. Two requests in the same millisecond may get the same key, which an
- * insert must handle.
+ * 4,096, or past those of its lane, come from the following milliseconds. Two requests in the same millisecond may get the
+ * same key, which an insert must handle.
  */
-export function newKeys(now: number, count: number): number[] {
+export function newKeys(now: number, count: number, { index, lanes }: KeyLane = { index: 0, lanes: 1 }): number[] {
   const [random = 0] = crypto.getRandomValues(new Uint16Array(1))
   const first = firstKeyAt(now)
-  return Array.from({ length: count }, (_, index) => {
-    const place = index % KEYS_PER_MILLISECOND
-    return first + index - place + ((random + place) % KEYS_PER_MILLISECOND)
+  const perMillisecond = KEYS_PER_MILLISECOND / lanes
+  return Array.from({ length: count }, (_, nth) => {
+    const place = nth % perMillisecond
+    return first + (nth - place + ((random + place) % perMillisecond)) * lanes + index
   })
 }
 

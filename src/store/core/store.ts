@@ -1,4 +1,5 @@
 import { eq } from 'drizzle-orm'
+import { type KeyLane, keyLane } from '../../domain/ids.ts'
 import { begunEpochs, type Epoch, parseEpochs } from '../../domain/shards.ts'
 import { sweeps } from '../schema/sweeps.ts'
 import { type Database, openDatabase } from './database.ts'
@@ -37,6 +38,8 @@ export interface Store extends Viewer {
   readonly organization: Organization
   /** The number of its database, as in `domain/shards.ts`. */
   readonly shard: number
+  /** Which keys its new traces may have. The control database and R2 name traces by their keys only. */
+  readonly keyLane: KeyLane
   readonly database: Database
   /** The store of the control database: this one, if there's only one database. */
   readonly control: Store
@@ -156,6 +159,9 @@ class Databases {
     return {
       organization: this.#organization,
       shard,
+      get keyLane() {
+        return keyLane(shard, 1 + boundShards(databases.#bindings).length)
+      },
       database: openDatabase(databaseOf(this.#bindings, shard), this.#deadline),
       payloads: this.#bindings.PAYLOADS,
       deadline: this.#deadline,

@@ -87,7 +87,7 @@ async function mergeIntoStored(
   const ids = exported.map(({ id }) => id)
   const found = new Map((await findTraces(store, ids)).map(trace => [trace.id, trace]))
   // Each attempt draws keys from another millisecond, so it can't draw the same taken keys again.
-  const drawn = newKeys(now + losses, exported.length)
+  const drawn = newKeys(now + losses, exported.length, store.keyLane)
   return exported.map((trace, index) => {
     const before = found.get(trace.id)
     const { state, leftOut } = mergeExport(before, trace.facts, { rootSpanId: trace.rootSpanId, now })

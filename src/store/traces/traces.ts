@@ -41,7 +41,7 @@ export async function addTraces(
 ): Promise<Map<string, TraceRecord & { isNew: boolean }>> {
   const { database } = store
   const found = new Map<string, TraceRecord & { isNew: boolean }>()
-  const keys = newKeys(newTraces[0]?.draft.receivedAt ?? 0, newTraces.length)
+  const keys = newKeys(newTraces[0]?.draft.receivedAt ?? 0, newTraces.length, store.keyLane)
   const keyed = newTraces.map((trace, index) => ({ ...trace, key: keys[index] ?? 0 }))
   for (const { items, json } of chunkRows(keyed, rowOf, newTraceBytes)) {
     const revision = newRevision()
