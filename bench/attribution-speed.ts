@@ -8,7 +8,7 @@ const GOAL_MS = 20
 
 /** How long the rules take for a trace, and the platform cost of a whole run. */
 export const attribution: Benchmark = async ({ isQuick }) => {
-  const attributionLoad = isQuick ? { largeSpans: 500, times: 1 } : { largeSpans: 10_000, times: 20 }
+  const attributionLoad = isQuick ? { largeSpans: 50, times: 1 } : { largeSpans: 10_000, times: 20 }
   const tests = await runInWorkerd({ file: 'bench/worker/attribution.test.ts', provided: { attributionLoad } })
   const measured = tests.map((test): AttributionCosts => {
     const costs = test.meta().attribution

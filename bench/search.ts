@@ -25,7 +25,7 @@ const Page = v.object({ traces: v.array(v.unknown()), nextCursor: v.nullable(v.s
 
 /** A search by text over many traces: the cost of a page, and how long other clients' writes wait during a search. */
 export const search: Benchmark = async ({ isQuick }) => {
-  const [base, copies, rounds] = isQuick ? [20, 30, 1] : [50, 2000, 31]
+  const [base, copies, rounds] = isQuick ? [5, 24, 1] : [50, 2000, 31]
   await using server = await startServer([
     { name: 'original', program: 'countersign', database: 'original' },
     { name: 'countersign', program: 'countersign', database: 'traces' },
