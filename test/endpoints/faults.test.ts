@@ -1,5 +1,6 @@
 import { createExecutionContext } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
+import * as v from 'valibot'
 import { afterAll, beforeAll, describe, it, vi } from 'vitest'
 import type { Contract } from '../../src/api/contract.ts'
 import { endpoints } from '../../src/app.ts'
@@ -24,7 +25,8 @@ import { receive } from '../support/webhooks.ts'
  *
  * `npm test` tries a fifth of the combinations, or more if a request makes few calls: every fault on every request, at
  * every call, but not every fault at every call. Each request gets a different fifth, so calls that all requests make,
- * such as authentication, meet every fault. ALL_FAULTS=yes tries all combinations, as `.ci/nightly` does.
+ * such as authentication, meet every fault. A call that stores nothing doesn't get faults that differ from others only in
+ * that it takes effect. ALL_FAULTS=yes tries all combinations, as `.ci/nightly` does.
  */
 
 /** The reference client and OpenTelemetry's exporters give up on a request after these timeouts. */
@@ -53,6 +55,12 @@ const LASTING: Record<Binding, string> = {
   PAYLOADS: 'put: Reduce your concurrent request rate for the same object. (10058)',
   RATE_LIMITER: 'Durable Object is overloaded. Requests queued for too long.',
   JOBS: 'Queue is overloaded. Please back off.',
+}
+
+/** A call that a request made, and whether it stored something. */
+interface Call {
+  binding: Binding
+  stores: boolean
 }
 
 interface Fault {
@@ -89,12 +97,28 @@ const FAULTS: Record<string, Fault> = {
 
 const FIFTH = 5
 
+/** Whether a fault differs from another one only if the call that it hits stores something. */
+const isOfStoring = ({ takesEffect, stays }: Fault): boolean => takesEffect && !stays && env.ALL_FAULTS === ''
+
 /**
- * Whether to try a fault at a call in a request, each given by its number. Each request gets every fault, and each call
- * gets at least one. If a request makes one or two calls, each call gets every fault.
+ * The faults to try on a request, and the call that each hits. Each request gets every fault that can make a difference, and
+ * each call gets at least one. If a fault can hit only one or two calls, it hits them all.
  */
-const isTried = (fault: number, call: number, calls: number, request: number): boolean =>
-  env.ALL_FAULTS !== '' || calls < 3 || (fault + call + request) % Math.min(calls, FIFTH) === 0
+function strikesOn(calls: readonly Call[], request: number): (readonly [string, Strike])[] {
+  const faults = Object.entries(FAULTS)
+  const all = [...calls.keys()]
+  const groups = [
+    { kinds: faults.filter(([, fault]) => !isOfStoring(fault)), places: all },
+    { kinds: faults.filter(([, fault]) => isOfStoring(fault)), places: all.filter(at => calls[at]?.stores) },
+  ]
+  return groups.flatMap(({ kinds, places }) => {
+    const isTried = (number: number) =>
+      env.ALL_FAULTS !== '' || places.length < 3 || (number + request) % Math.min(places.length, FIFTH) === 0
+    return product(kinds.entries(), places.entries())
+      .filter(([[kind], [place]]) => isTried(kind + place))
+      .map(([[, [kind, fault]], [, at]]) => [kind, { fault, at }] as const)
+  })
+}
 
 const isDeletion = ({ method, path }: Contract) => method === 'DELETE' || path.endsWith('/delete')
 
@@ -256,10 +280,10 @@ describe('a request survives any fault in any platform call', () => {
     const clean = await attempt(request)
     expect(outsideOf(successes, clean.first)).toEqual([])
     expect(clean.calls.length).toBeGreaterThan(0)
-    for (const [[index, [kind, fault]], at] of product(Object.entries(FAULTS).entries(), clean.calls.keys())) {
-      if (!isTried(index, at, clean.calls.length, requests.indexOf(request))) continue
-      const place = `${clean.calls[at]} (call ${at + 1} of ${clean.calls.length}) ${kind}`
-      const { first, waitedMs, retried, added } = await attempt(request, { fault, at })
+    for (const [kind, strike] of strikesOn(clean.calls, requests.indexOf(request))) {
+      const { fault, at } = strike
+      const place = `${clean.calls[at]?.binding} (call ${at + 1} of ${clean.calls.length}) ${kind}`
+      const { first, waitedMs, retried, added } = await attempt(request, strike)
       expect(outsideOf(fault.isHidden ? successes : [...successes, 503], first), place).toEqual([])
       if (first.status === 503) expect(Number(first.headers.get('retry-after')), place).toBeGreaterThanOrEqual(1)
       expect(waitedMs, place).toBeLessThan(timeoutOf(contract))
@@ -273,8 +297,8 @@ describe('a request survives any fault in any platform call', () => {
 
   interface Attempt {
     first: ApiResponse
-    /** The bindings that the request called, in order. */
-    calls: Binding[]
+    /** The calls that the request made, in order. */
+    calls: Call[]
     waitedMs: number
     /** The response to the same request without a fault, if the first one asks for a retry or has no result yet. */
     retried: ApiResponse | undefined
@@ -332,21 +356,30 @@ const outsideOf = (allowed: readonly number[], response: ApiResponse): number[] 
 
 const ALL_SCOPES = ['ingest', 'read', 'review', 'manage']
 
+/** Whether a call may have stored something other than the limiter's count, by its result. */
+const hasStored = (binding: Binding, result: unknown): boolean =>
+  binding === 'DB' ? [result].flat().some(each => v.is(Written, each)) : binding !== 'RATE_LIMITER'
+
+const Written = v.object({ meta: v.object({ rows_written: v.pipe(v.number(), v.minValue(1)) }) })
+
 /**
  * Bindings with a fault in one call, and the calls made, whether none is in progress, and whether the last one hangs.
  */
 function bindingsWith(strike: Strike | undefined) {
-  const calls: Binding[] = []
+  const calls: Call[] = []
   let underWay = 0
   let hangs = false
   const faultAt = (index: number) =>
     strike && (index === strike.at || (strike.fault.stays && index > strike.at)) ? strike.fault : undefined
   const intercept: Intercept = async (binding, call) => {
-    const fault = faultAt(calls.push(binding) - 1)
+    const made: Call = { binding, stores: false }
+    const fault = faultAt(calls.push(made) - 1)
     hangs = false
     const takeEffect = async () => {
       underWay++
-      return call().finally(() => underWay--)
+      const result = await call().finally(() => underWay--)
+      made.stores = hasStored(binding, result)
+      return result
     }
     if (!fault) return takeEffect()
     if (fault.takesEffect) await takeEffect()
