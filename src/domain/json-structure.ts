@@ -4,7 +4,8 @@ const COMMA = 0x2c
 
 /**
  * Whether a JSON text nests deeper than `maxDepth` or has more than `maxItems` items: objects, lists, and commas. One
- * pass that stops at the first excess, for texts that would cost `JSON.parse` gigabytes. The text needn't be valid.
+ * pass that stops at the first excess, for texts that would cost `JSON.parse` gigabytes. The text doesn't have to be
+ * valid.
  */
 export function findExcess(
   text: string,

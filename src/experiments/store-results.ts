@@ -13,7 +13,7 @@ export const hashResult = ({ output, error }: Pick<SentResult, 'output' | 'error
   output === null ? sha256Hex(`error:${error}`) : hashOutput(output)
 
 /**
- * Judges and stores results. Returns the results that are stored for their items afterwards, and the experiment if any
+ * Judges and stores results. Returns the results that are stored for their items afterward, and the experiment if any
  * were written. Errors of individual ones go to `results`.
  */
 export async function storeResults(

@@ -86,7 +86,7 @@ export const postBatch = endpoint({
     } catch (error) {
       const failure = findApiError(error)
       if (byStore.size === 1 || failure?.status !== 503) throw error
-      // The other databases' events are stored, so only these are to be sent again.
+      // The other databases' events are stored, so only these need to be sent again.
       for (const { index } of events.filter(({ index }) => !results.has(index))) {
         results.settle(index, `events.${index}`, () => {
           throw failure

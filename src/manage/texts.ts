@@ -70,7 +70,7 @@ interface VersionBody {
   createdAt?: number | undefined
 }
 
-/** Converts a body's version to the store's form. 403 if anyone other than a person sets its time. */
+/** Converts a body's version to the store's form. 403 if the caller sets its time and isn't a person. */
 export function versionDraft(
   { content, outputSchema, note, createdAt }: VersionBody,
   { caller, now }: { caller: Caller; now: number },
@@ -90,7 +90,7 @@ export function versionDraft(
 
 /**
  * Adds a version. 422 if all versions would be too large for a detail, 404 if the text has been deleted, 409 if a
- * version that is to be active has to meet a gate first.
+ * version that should become active must meet a gate first.
  */
 export async function addTextVersion(
   store: Store,

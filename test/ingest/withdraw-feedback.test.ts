@@ -41,7 +41,7 @@ describe('withdrawn feedback', () => {
     expect(await negatives()).toBe(0)
   })
 
-  it('gives a 404 afterwards, and a new record if it is sent again', async ({ expect }) => {
+  it('gives a 404 afterward, and a new record if it is sent again', async ({ expect }) => {
     const { org, give, read } = await newTrace()
     await give({ feedback_id: 'a', rating: 'negative', comment: 'first' })
     expect((await org.ingest.delete(`${withdraw}a`)).status).toBe(200)

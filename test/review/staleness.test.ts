@@ -56,7 +56,7 @@ const STALE = (state: string) => ({
   remaining: 1,
 })
 
-describe('a review of an output that changes afterwards', () => {
+describe('a review of an output that changes afterward', () => {
   it.for([
     ['accepted', { decision: 'accept' }],
     ['corrected', { decision: 'correct', approvedOutput: 'No' }],

@@ -62,7 +62,7 @@ class Check {
   /** Undefined if the caller only needs to know whether there are faults. */
   #faults: FoundFault[] | undefined
   #hasFailed = false
-  /** Whether the answer is known, so that the rest of the value needn't be checked. */
+  /** Whether the answer is known, so that the rest of the value doesn't have to be checked. */
   #isDone = false
   #place: Place
   /** The enclosing resources, the outermost first. */
@@ -351,7 +351,7 @@ class Check {
   }
 
   #applyToText({ minLength = 0, maxLength = Number.POSITIVE_INFINITY, pattern, format }: Schema, value: string): void {
-    // A character has one or two units, so most texts needn't be counted.
+    // A character has one or two units, so most texts don't have to be counted.
     const isCounted = value.length > maxLength || value.length < 2 * minLength
     const length = isCounted ? this.#lengthOf(value) : value.length
     if (length < minLength) this.#fail('minLength', `String is too short (${length} < ${minLength}).`)

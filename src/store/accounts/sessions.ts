@@ -44,7 +44,7 @@ export async function findSession({ database }: UnscopedStore, hash: string): Pr
   return row && { ...row, ...parseRights(row) }
 }
 
-/** Starts a session that ends with its key at the latest. A retry doesn't start a second one. */
+/** Starts a session that ends no later than its key. A retry doesn't start a second one. */
 export async function addSession(
   { database }: UnscopedStore,
   keyId: string,

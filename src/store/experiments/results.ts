@@ -112,7 +112,7 @@ function decodeFields(json: string): FieldAgreement[] {
 
 /**
  * Stores results if the experiment still takes them. An item keeps its first output, but an error can be replaced. The
- * experiment finishes when every item has an output. Returns the results that are stored for these items afterwards;
+ * experiment finishes when every item has an output. Returns the results that are stored for these items afterward;
  * those from this call have `token` as `writtenBy`.
  */
 export async function addResults(

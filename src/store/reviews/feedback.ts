@@ -248,7 +248,7 @@ function withOneIdPerEmail(drafts: readonly FeedbackDraft[]): FeedbackDraft[] {
 
 const jsonOrNull = (value: unknown) => (value === null ? null : JSON.stringify(value))
 
-/** Inserts the `rows` of `FEEDBACK` whose traces exist. Returns the rows that are stored afterwards. */
+/** Inserts the `rows` of `FEEDBACK` whose traces exist. Returns the rows that are stored afterward. */
 const upsertFeedback = (
   store: Store,
   rows: string,

@@ -74,7 +74,7 @@ async function continuePass(unscoped: UnscopedStore, pass: Pass, now: number, li
         : nextPass(pass.isOverLeftOut, now),
     )
   } catch (error) {
-    // Other projects mustn't wait for a database that they don't use.
+    // Other projects must not wait for a database that they don't use.
     if (unscoped.shards.length > 1) await move({ passDueAt: now + RESEND_AFTER_MS })
     throw error
   }

@@ -19,7 +19,7 @@ export const copiedChanges = sqliteTable(
   table => [index('copied_changes_by_organization').on(table.organizationKey, table.sequence)],
 )
 
-/** How far a database's copies have got: the last of an organization's changes that they contain. */
+/** How up to date a database's copies are: the last of an organization's changes that they contain. */
 export const copies = sqliteTable('copies', {
   /** 0 for rows that belong to no organization anymore. */
   organizationKey: integer('organization_key').primaryKey(),

@@ -139,7 +139,7 @@ const rowOf = ({ draft, data }: PlacedDraft) =>
 /** Whether a row's value, if it's in R2, is in the current trace's folder. */
 const isPlaced = sql`coalesce(${row.placedUnder}, ${traces.key}) = ${traces.key}`
 
-/** Inserts the `rows` of `OBSERVATIONS` whose traces exist. Returns the rows that are stored afterwards. */
+/** Inserts the `rows` of `OBSERVATIONS` whose traces exist. Returns the rows that are stored afterward. */
 const insertion = new Template(database =>
   database
     .insert(observations)

@@ -114,7 +114,7 @@ export async function findPlaces(
       isTrace: matches(store, project, { kind, fields: [] }),
       isSpan: and(
         matchesNow(filter),
-        // Someone else's vote mustn't show to a blind reviewer.
+        // A blind reviewer must not see someone else's vote.
         assignee && (!store.isBlind || assignee === store.viewerId) ? waitsFor(assignee) : undefined,
         stepId === undefined ? undefined : isStep(project.key, spans.stepId, stepId),
         promptVersionIds && isOneOf(sql`coalesce(${spans.promptVersionId}, '')`, promptVersionIds),

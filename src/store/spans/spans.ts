@@ -132,7 +132,7 @@ const rowOf = ({ draft, input, output }: PlacedDraft) =>
     textHash: draft.output && sharedTextHash(draft.output.json),
   })
 
-/** Inserts the `rows` of `SPANS` whose traces exist. Returns the rows that are stored afterwards. */
+/** Inserts the `rows` of `SPANS` whose traces exist. Returns the rows that are stored afterward. */
 function upsertSpans(store: Store, project: Project, rows: string) {
   const { row } = SPANS
   const { id, promptVersionId, output } = row

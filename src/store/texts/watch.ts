@@ -47,7 +47,7 @@ export interface Watch {
   state: WatchState
   p: number | null
   interval: Finding['interval']
-  /** At the last look. Until the first one, as of now. */
+  /** At the last look. Before the first one, the current figures. */
   before: Acceptance
   after: Acceptance
   /** The decisions on the active version so far, at most as many as the last look counts. */

@@ -16,8 +16,7 @@ import { webhookDeliveries, webhookEvents, webhooks } from '../schema/webhooks.t
 
 /*
  * What removes events and deliveries: deletion of their trace or project, 30 days, and the deletion of their webhook. No
- * index finds deliveries by event, so each statement here looks for an event's deliveries to each webhook that may have
- * got it. Deliveries of deleted webhooks are found by walking the webhooks' keys.
+ * index finds deliveries by event, so each statement here looks for an event's deliveries to each webhook that may have received it. Deliveries of deleted webhooks are found by walking the webhooks' keys.
  */
 
 const RECEIVERS = rowSet(['key', 'organizationKey', 'projectKey'])

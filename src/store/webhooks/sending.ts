@@ -33,8 +33,8 @@ export const listSendingWebhooks = ({ control }: Store, projectKey: number | nul
   ).orderBy(asc(webhooks.key))
 
 /**
- * Takes the webhooks to which no other run is sending, until `busyUntil`. However many messages say that there's work, a
- * slow receiver so keeps one run waiting at a time. Returns their keys.
+ * Takes the webhooks to which no other run is sending, until `busyUntil`. So no matter how many messages say that
+ * there's work, a slow receiver keeps only one run waiting at a time. Returns their keys.
  */
 export async function takeReceivers(
   { control }: Store,
@@ -55,7 +55,7 @@ const hasKeyOf = (receivers: readonly WebhookRecord[]): SQL =>
     receivers.map(({ key }) => key),
   )
 
-/** Lets webhooks wait that can't be decrypted. Counts as a failure. */
+/** Has webhooks that can't be decrypted wait. Counts as a failure. */
 export async function postponeWebhooks(
   { control }: Store,
   receivers: readonly WebhookRecord[],

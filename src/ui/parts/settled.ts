@@ -39,7 +39,7 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener)
 }
 
-/** Whether the first page has its data. Anything that isn't needed before then loads afterwards and delays nothing. */
+/** Whether the first page has its data. Anything that isn't needed before then loads afterward and delays nothing. */
 export const useSettled = (): boolean => useSyncExternalStore(subscribe, () => isSettled)
 
 /** Loads what's likely to be needed next, once the first page has its data. */

@@ -1,7 +1,7 @@
 import type { Feedback, Span, SpanOfTrace, Trace } from '../api/wire.ts'
 
 /*
- * Updates a loaded trace after a change, so that 10,000 spans needn't be loaded again.
+ * Updates a loaded trace after a change, so that 10,000 spans don't have to be loaded again.
  */
 
 /** A trace with one span replaced. */
