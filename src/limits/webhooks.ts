@@ -42,8 +42,8 @@ export const CLAIMED_DELIVERIES = 6
 /** Requests to receivers at once. A Worker's invocation may have 6 connections. */
 export const CONCURRENT_DELIVERIES = 5
 /**
- * How long a run begins attempts before it hands over to another run, so that other projects get their turn. That
- * happens WEBHOOK_TIMEOUT_MS later, even if all of its receivers are slow.
+ * How long a run starts new attempts before it hands over to another run, so that other projects get their turn. It
+ * hands over at most WEBHOOK_TIMEOUT_MS later, even if all of its receivers are slow.
  */
 export const DELIVERY_RUN_MS = 5_000
 /** How long a run may keep its webhooks, to which no other run sends meanwhile. It usually gives them back sooner. */
