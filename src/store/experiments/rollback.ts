@@ -33,7 +33,12 @@ export async function followWatches(store: Store, watched: Watched, occasion: Oc
  * Reactivates the previous version, if the gate still has `autoRollback` and nobody has activated another version. Each
  * version is rolled back at most once: if somebody reactivates it, it stays active.
  */
-async function rollBack(store: Store, watch: Watch, look: WatchLook, { at, requestId }: Occasion): Promise<void> {
+async function rollBack(
+  { control: store }: Store,
+  watch: Watch,
+  look: WatchLook,
+  { at, requestId }: Occasion,
+): Promise<void> {
   const { database } = store
   const { promptId, activatedAt, versionId, previousVersionId, place } = watch
   const { textKey, projectKey, versionKey, previousVersionKey } = place

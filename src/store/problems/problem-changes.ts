@@ -26,7 +26,7 @@ export const isOf = ({ projectKey, stepId, errorType, docSlug }: ProblemInProjec
  * changed the problem since, or its project is deleted.
  */
 export async function saveProblem(
-  store: Store,
+  { control: store }: Store,
   act: Act,
   problem: FoundProblem,
   before: ProblemDecision,
@@ -140,7 +140,7 @@ const eventOf = (
 
 /** Stores a state that follows from data, and records its event unless it's the first state that's known. */
 export async function saveKnownState(
-  store: Store,
+  { control: store }: Store,
   problem: Omit<FoundProblem, 'projectId'> & ProblemDecision,
   state: ProblemState,
   now: number,

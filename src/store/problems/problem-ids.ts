@@ -30,9 +30,10 @@ const KEYS = rowSet(['projectKey', 'stepId', 'errorType', 'docSlug', 'id'])
 /** Finds a problem by its id. If its step was renamed, both of its ids work. */
 export async function findProblem(store: Store, id: string): Promise<FoundProblem | undefined> {
   for (let round = 0; round < MAX_NAMING_ROUNDS; round++) {
-    const found = await selectProblem(store, id)
+    const [found] = (await Promise.all(store.shards.map(shard => selectProblem(shard, id)))).flatMap(each => each ?? [])
     if (found) return { ...found, id: await problemUuid(found.projectId, found) }
-    if (!(await nameProblems(store))) return undefined
+    const named = await Promise.all(store.shards.map(nameProblems))
+    if (!named.some(Boolean)) return undefined
   }
   throw new Unanswered(1, new Error('the ids of new problems are not known yet'))
 }
@@ -57,7 +58,7 @@ async function selectProblem(
   return found
 }
 
-/** Stores the ids of some of the organization's problems. Returns whether any were missing. */
+/** Stores the ids of some of the organization's problems in one database. Returns whether any were missing. */
 async function nameProblems(store: Store): Promise<boolean> {
   const { database, organization } = store
   const [, unnamed] = await database.batch([
@@ -82,7 +83,7 @@ async function nameProblems(store: Store): Promise<boolean> {
       )
       .limit(NAMED_PROBLEMS),
   ])
-  await saveIds(
+  await saveIdsIn(
     store,
     await Promise.all(
       unnamed.map(async problem => ({ ...problem, id: await problemUuid(problem.projectId, problem) })),
@@ -113,8 +114,19 @@ const addRenamed = ({ database, organization }: Store) =>
     )
     .onConflictDoNothing()
 
-/** Stores the ids of problems, which must be those that `problemUuid` computes. */
+/**
+ * Stores the ids of problems, which must be those that `problemUuid` computes. It's enough if one database has a problem's
+ * id.
+ */
 export async function saveIds(
+  store: Store,
+  named: readonly (ProblemKey & { projectKey: number; id: string })[],
+): Promise<void> {
+  const [first = store] = store.shards
+  await saveIdsIn(first, named)
+}
+
+async function saveIdsIn(
   { database }: Store,
   named: readonly (ProblemKey & { projectKey: number; id: string })[],
 ): Promise<void> {

@@ -2,6 +2,8 @@ import { and, isNull, type SQL, sql } from 'drizzle-orm'
 import type { ProblemKey, ProblemState } from '../../domain/problem.ts'
 import { DAY_MS, MAX_PROBLEM_EXAMPLES } from '../../limits.ts'
 import type { Project } from '../accounts/projects.ts'
+import { readShards, sumRows } from '../core/across.ts'
+import { chunkRows } from '../core/chunks.ts'
 import { readPlain } from '../core/database.ts'
 import { rowSet } from '../core/rows.ts'
 import { readStepId } from '../core/step-names.ts'
@@ -64,25 +66,13 @@ export async function selectProblems(
   project: Pick<Project, 'key'>,
   { days, limit, after, isDecided, only }: ProblemQuery,
 ): Promise<CountedProblem[]> {
-  const { from, to } = days
-  const isInRange = sql`${problemDays.day} >= ${from}`
-  const sum = (count: SQL, condition: SQL) => sql`sum(iif(${condition}, ${count}, 0))`
-  const all = sql`${problemDays.byReviewers} + ${problemDays.byEngine}`
-  const stepOf = (table: typeof problemDays | typeof problems) => readStepId(table.projectKey, table.stepId)
-  const counted = sql`
-    select ${stepOf(problemDays)} as step_id, ${problemDays.errorType} as error_type, ${problemDays.docSlug} as doc_slug,
-      ${sum(sql`${problemDays.byReviewers}`, isInRange)} as by_reviewers,
-      ${sum(sql`${problemDays.byEngine}`, isInRange)} as by_engine,
-      ${sum(all, sql`not ${isInRange}`)} as before,
-      max(iif(${isInRange} and ${all} > 0, ${problemDays.day}, null)) as last_day
-    from ${problemDays}
-    where ${problemDays.projectKey} = ${project.key} and ${problemDays.day} >= ${2 * from - to} and ${problemDays.day} < ${to}
-    group by 1, 2, 3`
+  const { control, shards } = store
+  const counted = shards.length === 1 ? countsOf(project, days) : await sumCounts(store, project, days)
   // A renamed step may have several rows. The columns are those of the row with the last change.
   const decided = sql`
-    select ${stepOf(problems)} as step_id, ${problems.errorType} as error_type, ${problems.docSlug} as doc_slug,
+    select ${readStepId(problems.projectKey, problems.stepId)} as step_id, ${problems.errorType} as error_type, ${problems.docSlug} as doc_slug,
       ${problems.isDismissed} as is_dismissed, ${problems.note} as note, ${problems.candidateVersionId} as version_id,
-      (select ${users.id} from ${users} where ${users.organizationKey} = ${store.organization.key}
+      (select ${users.id} from ${users} where ${users.organizationKey} = ${control.organization.key}
         and ${users.id} = ${problems.assigneeId}) as assignee_id,
       ${problems.candidateAt} as candidate_at, ${problems.proof} as proof, ${problems.knownState} as known_state,
       ${problems.revision} as revision,
@@ -102,12 +92,10 @@ export async function selectProblems(
       ? [sql`(-${count}, ${stepId}, ${errorType}, ${docSlug}) > (${-after[0]}, ${after[1]}, ${after[2]}, ${after[3]})`]
       : []),
   ]
-  const rows = await store.database.all<Omit<CountedProblem, 'isDismissed'> & { isDismissed: number }>(sql`
+  const rows = await control.database.all<Omit<CountedProblem, 'isDismissed'> & { isDismissed: number }>(sql`
     with scanned as materialized (${counted}), listed as materialized (${decided})
     select ${stepId} as stepId, ${errorType} as errorType, ${docSlug} as docSlug,
-      (select ${problemIds.id} from ${problemIds} where ${problemIds.projectKey} = ${project.key}
-        and ${problemIds.stepId} = ${stepId} and ${problemIds.errorType} = ${errorType}
-        and ${problemIds.docSlug} = ${docSlug}) as id,
+      ${shards.length === 1 ? storedId(project, stepId, errorType, docSlug) : sql`scanned.id`} as id,
       coalesce(scanned.by_reviewers, 0) as byReviewers, coalesce(scanned.by_engine, 0) as byEngine,
       coalesce(scanned.before, 0) as before, scanned.last_day as lastDay,
       coalesce(listed.is_dismissed, 0) as isDismissed, listed.note as note, listed.assignee_id as assigneeId,
@@ -118,6 +106,69 @@ export async function selectProblems(
     where ${sql.join(conditions, sql` and `)}
     order by -${count}, ${stepId}, ${errorType}, ${docSlug} limit ${limit}`)
   return rows.map(({ isDismissed, ...row }) => ({ ...row, isDismissed: isDismissed === 1 }))
+}
+
+/** The id of a problem in `problem_ids`. Null if it isn't stored. */
+const storedId = ({ key }: Pick<Project, 'key'>, stepId: SQL, errorType: SQL, docSlug: SQL): SQL => sql`(
+  select ${problemIds.id} from ${problemIds} where ${problemIds.projectKey} = ${key}
+    and ${problemIds.stepId} = ${stepId} and ${problemIds.errorType} = ${errorType} and ${problemIds.docSlug} = ${docSlug})`
+
+/** The query for a database's counts of each problem's cases. */
+function countsOf({ key }: Pick<Project, 'key'>, { from, to }: DayRange): SQL {
+  const isInRange = sql`${problemDays.day} >= ${from}`
+  const sum = (count: SQL, condition: SQL) => sql`sum(iif(${condition}, ${count}, 0))`
+  const all = sql`${problemDays.byReviewers} + ${problemDays.byEngine}`
+  return sql`
+    select ${readStepId(problemDays.projectKey, problemDays.stepId)} as step_id, ${problemDays.errorType} as error_type,
+      ${problemDays.docSlug} as doc_slug,
+      ${sum(sql`${problemDays.byReviewers}`, isInRange)} as by_reviewers,
+      ${sum(sql`${problemDays.byEngine}`, isInRange)} as by_engine,
+      ${sum(all, sql`not ${isInRange}`)} as before,
+      max(iif(${isInRange} and ${all} > 0, ${problemDays.day}, null)) as last_day
+    from ${problemDays}
+    where ${problemDays.projectKey} = ${key} and ${problemDays.day} >= ${2 * from - to} and ${problemDays.day} < ${to}
+    group by 1, 2, 3`
+}
+
+const COUNTS = rowSet(['step_id', 'error_type', 'doc_slug', 'by_reviewers', 'by_engine', 'before', 'last_day', 'id'])
+
+interface Counts extends Record<'step_id' | 'error_type' | 'doc_slug', string> {
+  by_reviewers: number
+  by_engine: number
+  before: number
+  last_day: number | null
+  id: string | null
+}
+
+/** Adds up the counts of several databases. The result has the columns of `countsOf`, and the problems' ids. */
+async function sumCounts(store: Store, project: Pick<Project, 'key'>, days: DayRange): Promise<SQL> {
+  const [stepId, errorType, docSlug] = ['step_id', 'error_type', 'doc_slug'].map(name => sql.raw(`scanned.${name}`))
+  const found = await readShards(store, ({ database }) =>
+    database.all<Counts>(sql`
+      with scanned as materialized (${countsOf(project, days)})
+      select scanned.*, ${storedId(project, sql`${stepId}`, sql`${errorType}`, sql`${docSlug}`)} as id from scanned`),
+  )
+  const rows = sumRows(
+    found,
+    ({ step_id, error_type, doc_slug }) => [step_id, error_type, doc_slug],
+    counts => {
+      const total = (field: 'by_reviewers' | 'by_engine' | 'before') =>
+        counts.reduce((sum, each) => sum + each[field], 0)
+      const lastDays = counts.flatMap(({ last_day }) => last_day ?? [])
+      return {
+        ...counts[0],
+        by_reviewers: total('by_reviewers'),
+        by_engine: total('by_engine'),
+        before: total('before'),
+        last_day: lastDays.length === 0 ? null : Math.max(...lastDays),
+        id: counts.find(({ id }) => id !== null)?.id ?? null,
+      }
+    },
+  )
+  const columns = Object.entries(COUNTS.row).map(([name, value]) => sql`${value} as ${sql.raw(name)}`)
+  const parameters = [COUNTS.encodeAll([]), ...[...chunkRows(rows, COUNTS.encode)].map(({ json }) => json)]
+  const selects = parameters.map(json => sql`select ${sql.join(columns, sql`, `)} from ${COUNTS.from(json)}`)
+  return sql.join(selects, sql` union all `)
 }
 
 /** What a list shows of a problem besides its own counts. */
@@ -141,6 +192,26 @@ export async function readProblemDetails(
   store: Store,
   project: Pick<Project, 'key'>,
   listed: readonly ProblemKey[],
+  days: DayRange,
+): Promise<ProblemDetails[]> {
+  const found = await readShards(store, shard => readDetails(shard, project, listed, days))
+  return listed.map((_, index) => {
+    const details = found.flatMap(each => each[index] ?? [])
+    return {
+      decisions: details.reduce((sum, { decisions }) => sum + decisions, 0),
+      examples: newest(details.flatMap(({ examples }) => examples)),
+    }
+  })
+}
+
+const newest = (examples: ProblemDetails['examples']): ProblemDetails['examples'] =>
+  examples.toSorted((left, right) => right.at - left.at).slice(0, MAX_PROBLEM_EXAMPLES)
+
+/** The details of problems in one database. */
+async function readDetails(
+  store: Store,
+  project: Pick<Project, 'key'>,
+  listed: readonly ProblemKey[],
   { from, to }: DayRange,
 ): Promise<ProblemDetails[]> {
   const { database } = store
@@ -151,7 +222,7 @@ export async function readProblemDetails(
     union all
     select ${row.number}, other.old_name, ${row.errorType}, ${row.docSlug} from ${given} cross join ${stepNames} as other
     where other.project_key = ${project.key} and other.new_name = ${row.stepId} and other.old_name <> ${row.stepId}) as scanned`
-  const newest = sql`
+  const newestCases = sql`
     select json_array(coalesce(own.id, ${traces.rootSpanId}), newest.at) as example
     from ${problemCases} as newest cross join ${traces}
       left join ${spans} as own on own.id = newest.span_id and own.trace_key = newest.trace_key
@@ -164,7 +235,7 @@ export async function readProblemDetails(
     database
       .select({
         number: sql<number>`scanned.number`.as('number'),
-        examples: sql<string>`(select json_group_array(json(example)) from (${newest}))`.as('examples'),
+        examples: sql<string>`(select json_group_array(json(example)) from (${newestCases}))`.as('examples'),
       })
       .from(names),
     database
@@ -182,10 +253,7 @@ export async function readProblemDetails(
   const examplesOf = Map.groupBy(found, ({ number }) => number)
   return listed.map(({ stepId }, number) => ({
     decisions: decisionsOf.get(stepId) ?? 0,
-    examples: (examplesOf.get(number) ?? [])
-      .flatMap(({ examples }) => toExamples(JSON.parse(examples)))
-      .toSorted((left, right) => right.at - left.at)
-      .slice(0, MAX_PROBLEM_EXAMPLES),
+    examples: (examplesOf.get(number) ?? []).flatMap(({ examples }) => toExamples(JSON.parse(examples))),
   }))
 }
 

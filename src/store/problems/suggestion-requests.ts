@@ -169,13 +169,19 @@ export async function saveAnswer(store: Store, job: ModelJob, answer: Suggestion
       )
       .onConflictDoNothing(),
   ])
-  // The traces may be in another database. If one is deleted from here on, its purge finds the example.
-  const [gone] = await database.all(sql`
-    select 1 from ${EXAMPLES.from(rows)} where not exists (
-      select 1 from ${traces} where ${traces.key} = ${row.traceKey}
-        and ${traces.organizationKey} = ${organization.key} and ${traces.deletedAt} is null) limit 1`)
+  // The traces may be in other databases. If one is deleted from here on, its purge finds the example.
+  const live = await Promise.all(
+    store.shards.map(shard =>
+      shard.database.all<{ spanId: string }>(sql`
+        select ${row.spanId} as spanId from ${EXAMPLES.from(rows)} where exists (
+          select 1 from ${traces} where ${traces.key} = ${row.traceKey}
+            and ${traces.organizationKey} = ${organization.key} and ${traces.deletedAt} is null)`),
+    ),
+  )
+  const liveIds = new Set(live.flat().map(({ spanId }) => spanId))
+  const isAnyGone = examples.some(({ spanId }) => !liveIds.has(spanId))
   const areComplete = sql`(select count(*) from ${promptSuggestionExamples} where ${ofVersion}) = ${examples.length}`
-  const [saved] = gone
+  const [saved] = isAnyGone
     ? []
     : await database
         .update(promptSuggestions)

@@ -1,4 +1,5 @@
 import { and, desc, eq, inArray, isNull, sql } from 'drizzle-orm'
+import { readShards } from '../core/across.ts'
 import { isOneOf } from '../core/rows.ts'
 import type { Store } from '../core/store.ts'
 import { isAnswerShown } from '../core/veil.ts'
@@ -30,7 +31,7 @@ export async function findSuggestion(
   problem: OfProblem,
   versionId: string | undefined,
 ): Promise<SuggestionRecord | undefined> {
-  const { database } = store
+  const { database } = store.control
   // A renamed step's problems have other ids than before.
   const isWanted =
     versionId === undefined
@@ -92,16 +93,18 @@ export async function findSuggestion(
 /** The ids of those traces whose answers the viewer may see, by key. */
 async function findShownTraces(store: Store, keys: readonly number[]): Promise<Map<number, string>> {
   if (keys.length === 0) return new Map()
-  const rows = await store.database
-    .select({ key: traces.key, id: traces.id })
-    .from(traces)
-    .where(
-      and(
-        isOneOf(traces.key, keys),
-        eq(traces.organizationKey, store.organization.key),
-        isNull(traces.deletedAt),
-        isAnswerShown(store),
+  const found = await readShards(store, shard =>
+    shard.database
+      .select({ key: traces.key, id: traces.id })
+      .from(traces)
+      .where(
+        and(
+          isOneOf(traces.key, keys),
+          eq(traces.organizationKey, store.organization.key),
+          isNull(traces.deletedAt),
+          isAnswerShown(shard),
+        ),
       ),
-    )
-  return new Map(rows.map(({ key, id }) => [key, id]))
+  )
+  return new Map(found.flat().map(({ key, id }) => [key, id]))
 }

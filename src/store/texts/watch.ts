@@ -4,6 +4,7 @@ import {
   type Finding,
   findingOf,
   type LookCounts,
+  MAX_WATCHED,
   nextLook,
   WATCH_LOOKS,
   type WatchedSide,
@@ -78,8 +79,8 @@ export async function readWatch(store: Store, promptId: string): Promise<Watch |
 }
 
 /**
- * Reads prompts' watches by prompt id, in one round trip. If a watch has reached a look that isn't stored, first stores
- * that look's result.
+ * Reads prompts' watches by prompt id, in one round trip, or two with several databases. If a watch has reached a look
+ * that isn't stored, first stores that look's result.
  */
 export async function readWatches(store: Store, watched: Watched): Promise<Map<string, Watch>> {
   const watches = await selectWatches(store, watched)
@@ -120,13 +121,10 @@ const dueLooks = ({ decided, looks }: Watch): number[] =>
   WATCH_LOOKS.filter(look => look <= decided && !looks.some(taken => taken.look === look))
 
 async function selectWatches(store: Store, of: Watched): Promise<Map<string, Watch>> {
-  const watched = activations(store, of)
-  const { database } = store
-  const isBefore = { versionId: sql`watched.previous_version_id`, projectKey: sql`watched.project_key` }
-  const isAfter = { versionId: sql`watched.version_id`, projectKey: sql`watched.project_key` }
-  const ofActivation = sql`${watchLooks.textKey} = watched.text_key and ${watchLooks.activatedAt} = watched.activated_at`
-  // Once there is a look, decisions on the previous version count only as of that look.
-  const isLooked = sql`exists (select 1 from ${watchLooks} where ${ofActivation})`
+  const { control, shards } = store
+  const { database } = control
+  const watched = activations(control, of)
+  const isCountedHere = shards.length === 1
   const [rows, looks] = await readPlain(database, [
     database
       .select({
@@ -140,13 +138,8 @@ async function selectWatches(store: Store, of: Watched): Promise<Map<string, Wat
         previousVersionKey: sql<number>`watched.previous_version_key`.as('previousVersionKey'),
         previousVersionId: sql<string>`watched.previous_version_id`.as('previousVersionId'),
         previousVersionNumber: sql<number>`watched.previous_version_number`.as('previousVersionNumber'),
-        before: sql<
-          string | null
-        >`iif(${isLooked}, null, ${countOf(firstDecisions({ ...isBefore, order: 'newest' }))})`.as('before'),
-        after:
-          sql<string>`${countOf(firstDecisions({ ...isAfter, from: sql`watched.activated_at`, order: 'oldest' }))}`.as(
-            'after',
-          ),
+        before: sql<string | null>`${isCountedHere ? before(countOf) : sql`null`}`.as('before'),
+        after: sql<string | null>`${isCountedHere ? after(countOf) : sql`null`}`.as('after'),
       })
       .from(watched),
     database
@@ -169,8 +162,77 @@ async function selectWatches(store: Store, of: Watched): Promise<Map<string, Wat
           and (${watchLooks.activatedAt} = watched.activated_at or ${watchLooks.rolledBackAt} = watched.activated_at)`,
       ),
   ])
+  const counts = isCountedHere ? undefined : await countInShards(store, of)
   const looksOf = Map.groupBy(looks, ({ promptId }) => promptId)
-  return new Map(rows.map(row => [row.promptId, toWatch(row, looksOf.get(row.promptId) ?? [])]))
+  return new Map(
+    rows.map(row => [row.promptId, toWatch({ ...row, ...counts?.get(row.promptId) }, looksOf.get(row.promptId) ?? [])]),
+  )
+}
+
+/** What to read of a watch's decisions on each version. Once there is a look, those before it count only as of that look. */
+const before = (read: (decisions: SQL) => SQL): SQL => sql`iif(
+  exists (select 1 from ${watchLooks} where ${watchLooks.textKey} = watched.text_key
+    and ${watchLooks.activatedAt} = watched.activated_at),
+  null, ${read(firstDecisions({ versionId: sql`watched.previous_version_id`, projectKey: sql`watched.project_key`, order: 'newest' }))})`
+const after = (read: (decisions: SQL) => SQL): SQL =>
+  read(
+    firstDecisions({
+      versionId: sql`watched.version_id`,
+      projectKey: sql`watched.project_key`,
+      from: sql`watched.activated_at`,
+      order: 'oldest',
+    }),
+  )
+
+/** Counts the decisions of watches in several databases, by prompt id. */
+async function countInShards(
+  { shards }: Store,
+  of: Watched,
+): Promise<Map<string, Record<'before' | 'after', string | null>>> {
+  const found = await Promise.all(
+    shards.map(shard =>
+      readPlain(shard.database, [
+        shard.database
+          .select({
+            promptId: sql<string>`watched.prompt_id`.as('promptId'),
+            before: sql<string | null>`${before(listOf)}`.as('before'),
+            after: sql<string | null>`${after(listOf)}`.as('after'),
+          })
+          .from(activations(shard, of)),
+      ]),
+    ),
+  )
+  const rows = Map.groupBy(found.flat(2), ({ promptId }) => promptId)
+  const count = (lists: readonly (string | null)[], order: 'oldest' | 'newest') => {
+    const decisions = lists.flatMap((list): [at: number, isAccepted: number][] => JSON.parse(list ?? '[]'))
+    const counted = firstIn(decisions, ([at]) => at, order)
+    return JSON.stringify([counted.length, counted.filter(([, isAccepted]) => isAccepted === 1).length])
+  }
+  return new Map(
+    [...rows].map(([promptId, ofPrompt]) => [
+      promptId,
+      {
+        before: count(
+          ofPrompt.map(row => row.before),
+          'newest',
+        ),
+        after: count(
+          ofPrompt.map(row => row.after),
+          'oldest',
+        ),
+      },
+    ]),
+  )
+}
+
+/** The decisions of several databases that a watch counts, in order. */
+function firstIn<Decision>(
+  decisions: readonly Decision[],
+  timeOf: (decision: Decision) => number,
+  order: 'oldest' | 'newest',
+): Decision[] {
+  const direction = order === 'oldest' ? 1 : -1
+  return decisions.toSorted((one, other) => direction * (timeOf(one) - timeOf(other))).slice(0, MAX_WATCHED)
 }
 
 interface WatchRow extends WatchPlace {
@@ -182,7 +244,7 @@ interface WatchRow extends WatchPlace {
   previousVersionNumber: number
   /** `[n, accepted]` as JSON. */
   before: string | null
-  after: string
+  after: string | null
 }
 
 function toWatch(
@@ -276,6 +338,10 @@ const numberOf = (alias: 'version' | 'former'): SQL => {
 const countOf = (decisions: SQL): SQL =>
   sql`(select json_array(count(*), coalesce(sum(scanned.state = 'accepted'), 0)) from ${decisions} as scanned)`
 
+/** `[time, isAccepted]` of each decision, as JSON. */
+const listOf = (decisions: SQL): SQL =>
+  sql`(select json_group_array(json_array(scanned.created_at, scanned.state = 'accepted')) from ${decisions} as scanned)`
+
 const LOOKS = rowSet([
   'textKey',
   'activatedAt',
@@ -293,19 +359,14 @@ const LOOKS = rowSet([
  * read the same decisions anyway.
  */
 async function takeLooks(store: Store, watches: readonly Watch[]): Promise<void> {
-  const { database } = store
-  const decisions = await readPlain(
-    database,
-    watches.map(({ versionId, activatedAt, place: { projectKey } }) =>
-      database
-        .select({
-          at: sql<number>`scanned.created_at`.as('at'),
-          state: sql<string>`scanned.state`.as('state'),
-          errorType: sql<string | null>`scanned.error_type`.as('errorType'),
-        })
-        .from(sql`${firstDecisions({ versionId, projectKey, from: activatedAt, order: 'oldest' })} as scanned`)
-        .orderBy(sql`scanned.created_at, scanned.trace_key, scanned.span_id`),
-    ),
+  const decisions = await readDecisions(
+    store,
+    watches.map(({ versionId, activatedAt, place: { projectKey } }) => ({
+      versionId,
+      projectKey,
+      from: activatedAt,
+      order: 'oldest',
+    })),
   )
   const due = watches.flatMap((watch, index) =>
     dueLooks(watch).flatMap(look => {
@@ -316,29 +377,25 @@ async function takeLooks(store: Store, watches: readonly Watch[]): Promise<void>
     }),
   )
   if (due.length === 0) return
-  const before = await readPlain(
-    database,
-    due.map(({ watch: { previousVersionId, place }, lookedAt }) =>
-      database
-        .select({
-          errorType: sql<string | null>`scanned.error_type`.as('errorType'),
-          n: sql<number>`count(*)`.as('n'),
-          accepted: sql<number>`sum(scanned.state = 'accepted')`.as('accepted'),
-        })
-        .from(
-          sql`${firstDecisions({ versionId: previousVersionId, projectKey: place.projectKey, to: lookedAt, order: 'newest' })} as scanned`,
-        )
-        .groupBy(sql`scanned.error_type`),
-    ),
+  const earlier = await readDecisions(
+    store,
+    due.map(({ watch: { previousVersionId, place }, lookedAt }) => ({
+      versionId: previousVersionId,
+      projectKey: place.projectKey,
+      to: lookedAt,
+      order: 'newest',
+    })),
   )
   const rows = due.map(({ watch: { activatedAt, place }, look, counted, lookedAt }, index) => {
-    const groups = before[index] ?? []
+    const former = earlier[index] ?? []
     const types = new Map<string, [before: number, after: number]>()
-    for (const { errorType, n } of groups) if (errorType !== null) types.set(errorType, [n, 0])
-    for (const { errorType } of counted) {
-      if (errorType === null) continue
-      const [earlier, later] = types.get(errorType) ?? [0, 0]
-      types.set(errorType, [earlier, later + 1])
+    for (const [decided, place] of [[former, 0] as const, [counted, 1] as const]) {
+      for (const { errorType } of decided) {
+        if (errorType === null) continue
+        const counts: [number, number] = types.get(errorType) ?? [0, 0]
+        counts[place]++
+        types.set(errorType, counts)
+      }
     }
     return {
       textKey: place.textKey,
@@ -346,14 +403,14 @@ async function takeLooks(store: Store, watches: readonly Watch[]): Promise<void>
       versionKey: place.versionKey,
       look,
       lookedAt,
-      accepted: counted.filter(({ state }) => state === 'accepted').length,
-      decidedBefore: groups.reduce((sum, { n }) => sum + n, 0),
-      acceptedBefore: groups.reduce((sum, { accepted }) => sum + accepted, 0),
+      accepted: counted.filter(isAccepted).length,
+      decidedBefore: former.length,
+      acceptedBefore: former.filter(isAccepted).length,
       errorTypes: JSON.stringify([...types].map(([type, counts]) => [type, ...counts])),
     }
   })
   const { row } = LOOKS
-  await database
+  await store.control.database
     .insert(watchLooks)
     .select(
       selectFor(
@@ -369,6 +426,45 @@ async function takeLooks(store: Store, watches: readonly Watch[]): Promise<void>
       ),
     )
     .onConflictDoNothing()
+}
+
+/** A decision that a watch counts. */
+interface Decision {
+  at: number
+  state: string
+  errorType: string | null
+}
+
+const isAccepted = ({ state }: Decision): boolean => state === 'accepted'
+
+/** Reads several lists of first decisions, each in order, in one round trip. */
+async function readDecisions(
+  { shards }: Store,
+  lists: readonly (Parameters<typeof firstDecisions>[0] & { order: 'oldest' | 'newest' })[],
+): Promise<Decision[][]> {
+  const found = await Promise.all(
+    shards.map(({ database }) =>
+      readPlain(
+        database,
+        lists.map(list =>
+          database
+            .select({
+              at: sql<number>`scanned.created_at`.as('at'),
+              state: sql<string>`scanned.state`.as('state'),
+              errorType: sql<string | null>`scanned.error_type`.as('errorType'),
+            })
+            .from(sql`${firstDecisions(list)} as scanned`),
+        ),
+      ),
+    ),
+  )
+  return lists.map(({ order }, index) =>
+    firstIn(
+      found.flatMap(rows => rows[index] ?? []),
+      ({ at }) => at,
+      order,
+    ),
+  )
 }
 
 /**
