@@ -9,7 +9,7 @@ export const DEFAULT_SPLITS = ['train', 'test'] as const
  * `inputHash` is the SHA-256 of the input's canonical JSON.
  */
 export function defaultSplit(item: { group: string | undefined; inputHash: string }): (typeof DEFAULT_SPLITS)[number] {
-  // The prefixes keep a group named like a hash apart from that input.
+  // The prefixes distinguish a group whose name looks like a hash from the input with that hash.
   const name = item.group === undefined ? `input:${item.inputHash}` : `group:${item.group}`
   return fraction(hash('sha256', name, 'hex')) < TEST_SHARE ? 'test' : 'train'
 }

@@ -2,8 +2,8 @@ import { isJsonObject, type Json } from '../domain/json.ts'
 import { MAX_SHOWN_NAME_LENGTH } from '../limits.ts'
 
 /**
- * Characters that people don't see but models and terminals read: control characters, text-direction marks, blanks of no
- * width, and tags, which can spell whole sentences. Leaves out the joiners and variation selectors that scripts and
+ * Characters that people don't see but models and terminals read: control characters, text-direction marks, zero-width
+ * spaces, and tags, which can spell whole sentences. Leaves out the joiners and variation selectors that scripts and
  * emoji need.
  */
 const INVISIBLE = /[[\p{Cc}\p{Default_Ignorable_Code_Point}\p{Zl}\p{Zp}]--[\t\n\r\u200c\u200d\ufe00-\ufe0f]]/gv

@@ -25,7 +25,7 @@ export const exportParameters = {
 
 /** How an export's files end, for its endpoint's description. */
 export const EXPORT_DESCRIPTION =
-  `A file has up to ${MAX_FILE_ITEMS} items and ${MAX_FILE_BYTES / 1024 ** 2} MiB of values. If items are left, \`x-next-cursor\` continues; ` +
+  `A file has up to ${MAX_FILE_ITEMS} items and ${MAX_FILE_BYTES / 1024 ** 2} MiB of values. If there are more items, the response has \`x-next-cursor\`, which continues the export; ` +
   'with filters that few items match, a file may be short or empty and still have one. ' +
   '`jsonl` has one item per line, and ends with `{"end": true, "items": <count>}`.'
 

@@ -26,7 +26,10 @@ const isOfProject = (projectKey: SQLiteColumn) =>
 /** Whether a trace isn't deleted. */
 const isLiveTrace = and(isNull(traces.deletedAt), isOfProject(traces.projectKey))
 
-/** Asks all databases of the deployment, because another organization's traces may be in others than one's own. */
+/**
+ * Asks all databases of the deployment, because another organization's traces may be in databases that the caller's
+ * organization doesn't use.
+ */
 const askAll = async <Row>(
   { shards }: UnscopedStore,
   ask: (database: UnscopedStore['database']) => PromiseLike<Row[]>,

@@ -151,8 +151,8 @@ interface GroupedPage {
 }
 
 /**
- * Merges one page of datasets from each database. A dataset may have another first step in each of them, so this first
- * reads all members of the datasets on these pages.
+ * Merges one page of datasets from each database. A dataset may have a different first step in each of them, so this
+ * first reads all members of the datasets on these pages.
  */
 async function joinPages(
   store: Store,

@@ -66,8 +66,8 @@ export async function countFixed(
   { experimentId, split }: { experimentId: string; split: string },
 ): Promise<(ProofCounts & { removed: number }) | undefined> {
   const { database, organization } = store.control
-  // One value, which is the next query's parameter as it is. An experiment is limited to `MAX_EXPERIMENT_ITEMS`, whose ids
-  // and keys fit.
+  // One value, which the next query gets unchanged as its parameter. An experiment is limited to
+  // `MAX_EXPERIMENT_ITEMS`, whose ids and keys fit.
   const wrong = sql<string>`(
     select json_group_array(json_array(
       ${experimentResults.itemId}, ${experimentResults.traceKey}, ${experimentResults.change} is 'fixed'))
