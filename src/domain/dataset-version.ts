@@ -25,7 +25,9 @@ const PART = /^((?:[1-9]\d{0,2}-)?[0-9a-f]{8})([0-9a-z]{1,11})$/
 
 /** The version at these entries. */
 export async function writeVersion(parts: readonly DatasetPart[]): Promise<string> {
-  const written = await Promise.all(parts.map(async part => `${await nameOf(part)}${part.sequence.toString(36)}`))
+  // A database that joined the dataset later doesn't change the names of earlier versions.
+  const named = parts.filter(({ shard, sequence }) => shard === 0 || sequence > 0)
+  const written = await Promise.all(named.map(async part => `${await nameOf(part)}${part.sequence.toString(36)}`))
   return written.sort().join('.')
 }
 

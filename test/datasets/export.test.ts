@@ -77,21 +77,19 @@ const allItems = async (dataset: Awaited<ReturnType<typeof newDataset>>, query =
   })
 }
 
-/** Adds imported examples without their requests: `input` is their number, and so is `expected`. */
+/** Adds imported examples to the control database without their requests: `input` is their number, and so is `expected`. */
 async function insertExamples({ id }: { id: string }, count: number, { inputRef = null as string | null } = {}) {
-  await stored.batch([
-    stored
-      .prepare(
-        `with recursive example(number) as (select 1 union all select number + 1 from example where number < ?2)
+  await env.DB.batch([
+    env.DB.prepare(
+      `with recursive example(number) as (select 1 union all select number + 1 from example where number < ?2)
        insert into dataset_entries (project_key, step_id, trace_key, item_id, sequence, change, decision, split,
          is_split_set, is_excluded, is_stale, values_sequence, decided_at, input_hash, output_revision, input, input_ref,
          expected)
        select project_key, step_id, 0, printf('00000000-0000-4000-8000-%012d', number), number, 'import', 'import',
          iif(number % 5 = 0, 'test', 'train'), 0, 0, 0, number, 0, '', '', cast(number as text), ?3, cast(number as text)
        from datasets cross join example where id = ?1`,
-      )
-      .bind(id, count, inputRef),
-    stored.prepare('update datasets set sequence = ?2, imported = ?2 where id = ?1').bind(id, count),
+    ).bind(id, count, inputRef),
+    env.DB.prepare('update datasets set sequence = ?2, imported = ?2 where id = ?1').bind(id, count),
   ])
 }
 
@@ -228,7 +226,7 @@ describe('an export as CSV', () => {
       ].join('\r\n'),
     )
     expect(headers.get('content-type')).toBe('text/csv; charset=utf-8')
-    expect(headers.get('content-disposition')).toMatch(/^attachment; filename="generate-answer-all-\w+\.csv"$/)
+    expect(headers.get('content-disposition')).toMatch(/^attachment; filename="generate-answer-all-[\w.-]+\.csv"$/)
   })
 
   it('has the fields of the first items if there is no schema', async ({ expect }) => {
@@ -355,7 +353,7 @@ describe('an export as chats', () => {
     ]
     expect(lines(body).sort(byText)).toEqual(chats.sort(byText))
     expect(headers.get('content-type')).toBe('application/jsonl; charset=utf-8')
-    expect(headers.get('content-disposition')).toMatch(/filename="generate-answer-train-\w+\.chat\.jsonl"$/)
+    expect(headers.get('content-disposition')).toMatch(/filename="generate-answer-train-[\w.-]+\.chat\.jsonl"$/)
     expect((await dataset.file('format=chat&split=train')).body).toBe(body)
   })
 

@@ -165,14 +165,11 @@ describe('a decision', () => {
     expect(before).toHaveLength(2)
     await stored.batch([
       stored
-        .prepare(
-          `delete from dataset_entries where project_key in (
-           select project_key from datasets where organization_key = (select key from organizations where id = ?))`,
-        )
-        .bind(org.id),
+        .prepare('delete from dataset_entries where project_key = (select key from projects where id = ?)')
+        .bind(org.project.id),
       stored
-        .prepare('delete from datasets where organization_key = (select key from organizations where id = ?)')
-        .bind(org.id),
+        .prepare('delete from datasets where project_key = (select key from projects where id = ?)')
+        .bind(org.project.id),
       stored.prepare("delete from sweeps where name = 'items'"),
     ])
     expect(await list()).toEqual([])

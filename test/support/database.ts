@@ -20,7 +20,7 @@ export const databaseOfTrace = (id: string): D1Database =>
 function databasesFor(sql: string): D1Database[] {
   const homes = new Set(Object.entries(HOMES).flatMap(([table, home]) => (usesTable(sql, table) ? [home] : [])))
   if (homes.has('trace')) return shards
-  return homes.has('every') && homes.size === 1 ? [env.DB, ...shards] : [env.DB]
+  return homes.has('every') && !homes.has('control') ? [env.DB, ...shards] : [env.DB]
 }
 
 const usesTable = (sql: string, table: string): boolean =>

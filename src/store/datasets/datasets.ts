@@ -11,7 +11,6 @@ import type { Store } from '../core/store.ts'
 import { projects, stepNames } from '../schema/accounts.ts'
 import { datasetSettings, datasets } from '../schema/datasets.ts'
 import { NO_ITEMS } from './entries.ts'
-import { datasetStores } from './homes.ts'
 
 /** A step's dataset. */
 export interface Dataset {
@@ -84,13 +83,18 @@ async function toDataset(members: readonly [Member, ...Member[]]): Promise<Datas
  * Finds a dataset by its id, or by the id that it had under another name of its step. Undefined if the organization has
  * none.
  */
-export const findDataset = async (store: Store, id: string): Promise<Dataset | undefined> =>
-  ofMembers(await findInAll(store, each => findMembers(each, id)))
+export async function findDataset(store: Store, id: string): Promise<Dataset | undefined> {
+  const findBy = async (id: string) => ofMembers(await findInAll(store, each => findMembers(each, id)))
+  const dataset = await findBy(id)
+  // Only a database with items from before a step was renamed knows the dataset's earlier id.
+  const isEarlier = dataset !== undefined && dataset.id !== id
+  return isEarlier && store.databases.length > 1 ? findBy(dataset.id) : dataset
+}
 
 /** Finds a dataset's members in each database that may have some. */
 async function findInAll(store: Store, find: (store: Store) => Promise<MemberRow[]>): Promise<Member[]> {
   const found = await Promise.all(
-    datasetStores(store).map(async each => (await find(each)).map(row => ({ ...row, shard: each.shard }))),
+    store.databases.map(async each => (await find(each)).map(row => ({ ...row, shard: each.shard }))),
   )
   return found.flat()
 }
@@ -134,7 +138,7 @@ export async function listDatasets(
   project: Project,
   page: { limit: number; after: string },
 ): Promise<{ items: Dataset[]; nextPlace: [string] | null }> {
-  const pages = await Promise.all(datasetStores(store).map(each => listIn(each, project, page)))
+  const pages = await Promise.all(store.databases.map(each => listIn(each, project, page)))
   const { items, nextPlace } = await joinPages(store, project, pages, page)
   return { items: await Promise.all(items.flatMap(({ members }) => ofMembers(members) ?? [])), nextPlace }
 }
@@ -221,7 +225,7 @@ export const DEFAULT_EVALUATOR = '{}'
 
 /** Creates a step's dataset, if it has none, so that examples can be imported. Returns it. */
 export async function addDataset(store: Store, act: Act, project: Project, stepId: string): Promise<Dataset> {
-  const existing = datasetStores(store).length > 1 ? await findByStep(store, project, stepId) : undefined
+  const existing = store.databases.length > 1 ? await findByStep(store, project, stepId) : undefined
   if (existing) return existing
   const { database, organization } = store.control
   const id = await datasetUuid(project.id, stepId)

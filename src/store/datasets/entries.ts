@@ -2,12 +2,11 @@ import { type SQL, sql } from 'drizzle-orm'
 import type { DatasetChange, ItemDecision } from '../../domain/dataset.ts'
 import { chunkRows } from '../core/chunks.ts'
 import { rowSet, selectFor, sqlList } from '../core/rows.ts'
-import type { Store } from '../core/store.ts'
+import { mayHaveTraces, type Store } from '../core/store.ts'
 import { projects } from '../schema/accounts.ts'
 import { datasetEntries, datasets } from '../schema/datasets.ts'
 import { traces } from '../schema/traces.ts'
 import { isLive } from '../traces/live.ts'
-import { hasOnlyImports } from './homes.ts'
 
 /* Writes to the log of datasets. Code that appends entries also updates the counts, in the same batch, so the two always agree. */
 
@@ -343,10 +342,10 @@ export const isOfLiveOwner = (store: Store): SQL => {
   const isOfProject = sql`exists (
     select 1 from ${projects} where ${projects.key} = ${row.projectKey} and ${projects.deletedAt} is null
       and ${projects.organizationKey} = ${store.organization.key})`
-  return hasOnlyImports(store)
-    ? isOfProject
-    : sql`iif(${row.traceKey} = 0, ${isOfProject}, exists (
+  return mayHaveTraces(store)
+    ? sql`iif(${row.traceKey} = 0, ${isOfProject}, exists (
         select 1 from ${traces} where ${isLive(store, sql`${traces.key} = ${row.traceKey}`)}))`
+    : isOfProject
 }
 
 /** Whether any of these changes would be appended now. For a statement before those that append them. */

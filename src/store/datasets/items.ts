@@ -3,12 +3,11 @@ import type { ItemDecision } from '../../domain/dataset.ts'
 import type { DatasetPart } from '../../domain/dataset-version.ts'
 import { MAX_LISTED_ITEMS } from '../../limits.ts'
 import { rowSet } from '../core/rows.ts'
-import type { Store } from '../core/store.ts'
+import { mayHaveTraces, type Store } from '../core/store.ts'
 import { datasetEntries, datasetRemovals } from '../schema/datasets.ts'
 import { spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
 import type { Dataset } from './datasets.ts'
-import { hasOnlyImports } from './homes.ts'
 
 /**
  * A position in a dataset, right after an item: its stored step, the key of its trace, and its id. It's a position in
@@ -130,7 +129,7 @@ export async function findHeads(
       selectHeads<HeadRow & { alternatives: string | null }>(
         store,
         { projectKey, ...part },
-        hasOnlyImports(store.in(part.shard)) ? sql`(${imported})` : sql`(${imported} union all ${reviewed})`,
+        mayHaveTraces(store.in(part.shard)) ? sql`(${imported} union all ${reviewed})` : sql`(${imported})`,
         sql`, last.alternatives as alternatives`,
       ),
     ),
@@ -188,7 +187,7 @@ async function selectHeads<Row extends HeadRow = HeadRow>(
   more: SQL = sql``,
 ): Promise<Row[]> {
   const own = store.in(shard)
-  const ofTrace = hasOnlyImports(own) ? IMPORTED : OF_TRACE
+  const ofTrace = mayHaveTraces(own) ? OF_TRACE : IMPORTED
   return own.database.all<Row>(sql`
     select ${shard} as shard, last.item_id as id, last.trace_key as traceKey, last.step_id as stepId,
       ${ofTrace.fields}, last.decision as decision, last.split as split, last.is_excluded as isExcluded, last.is_stale as isStale,
