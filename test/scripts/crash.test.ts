@@ -21,7 +21,7 @@ import { ADMIN_TOKEN, newServer, runCron, type Server } from './server.ts'
 
 const { rounds, seconds, writers, isThorough } = process.env.CRASH_SECONDS
   ? { rounds: 10, seconds: Number(process.env.CRASH_SECONDS), writers: 48, isThorough: true }
-  : { rounds: 3, seconds: 2, writers: 16, isThorough: false }
+  : { rounds: 3, seconds: 1, writers: 16, isThorough: false }
 
 /** The number of concurrent calls that read the writes back. */
 const READERS = 8
