@@ -188,6 +188,7 @@ function successes(contract: Contract, schemas: NamedSchemas): JsonSchema {
       RateLimit: RATE_LIMIT,
       'RateLimit-Policy': RATE_LIMIT_POLICY,
       [BOOKMARK_HEADER]: BOOKMARK,
+      ...(contract.method === 'GET' && { 'x-missing-shards': MISSING_SHARDS }),
     }),
   }
   const responses: JsonSchema = {}
@@ -226,6 +227,10 @@ const ETAG = textHeader('Identifies the current version of the resource', '"2f0a
 const BOOKMARK = textHeader(
   'On a deployment with read replicas, says how recent the response is. If you send it with a later request, the response to that is at least as recent.',
   'DB=00000085-0000024c-00004c6d-8e61117bf38d7adb71b934ebbf891683',
+)
+const MISSING_SHARDS = textHeader(
+  "On a deployment with several databases, the numbers of those that didn't respond. The response lacks their traces. Usually absent.",
+  '2',
 )
 const RATE_LIMIT = textHeader('Remaining requests, and seconds until the limit resets', '"default";r=5999;t=60')
 const RATE_LIMIT_POLICY = textHeader('Requests allowed in any 60 seconds', '"default";q=6000;w=60')

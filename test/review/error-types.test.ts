@@ -1,13 +1,13 @@
+import { env } from 'cloudflare:workers'
 import { describe, it } from 'vitest'
 import { uuidV5 } from '../../src/domain/ids.ts'
-import { stored } from '../support/database.ts'
 
 /** RFC 9562, section 6.6. */
 const URL_NAMESPACE = '6ba7b811-9dad-11d1-80b4-00c04fd430c8'
 
 describe('the taxonomy', () => {
   it('has 18 error types in three categories, with ids that clients can compute', async ({ expect }) => {
-    const { results } = await stored.prepare('select * from error_types').all<Record<string, string>>()
+    const { results } = await env.DB.prepare('select * from error_types').all<Record<string, string>>()
     const categories = Map.groupBy(results, ({ category }) => category)
     expect([...categories].map(([category, types]) => [category, types.length])).toEqual([
       ['User Error', 4],

@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:workers'
 import type { Env } from '../../src/env.ts'
 import type { Ask } from '../../src/rate-limit/window.ts'
+import { boundShards, databaseOf } from '../../src/store/core/store.ts'
 
 /** A request's binding calls and the rows that it wrote. */
 export interface Counts {
@@ -28,7 +29,7 @@ export interface Statement {
 }
 
 /**
- * Bindings that pass every call to `intercept`. The other functions get each D1 statement, its result, and the texts of
+ * Bindings that pass every call to `intercept`, with the calls of all databases as those of `DB`. The other functions get each D1 statement, its result, and the texts of
  * the statements that each call runs.
  */
 export function wrapBindings(
@@ -92,13 +93,14 @@ export function wrapBindings(
       )
     },
   })
-  const database = {
-    ...wrapCalls(env.DB),
-    withSession: (constraint: string) => {
-      const session = env.DB.withSession(constraint)
-      return { ...wrapCalls(session), getBookmark: () => session.getBookmark() }
-    },
-  } as unknown as D1Database
+  const wrapDatabase = (database: D1Database) =>
+    ({
+      ...wrapCalls(database),
+      withSession: (constraint: string) => {
+        const session = database.withSession(constraint)
+        return { ...wrapCalls(session), getBookmark: () => session.getBookmark() }
+      },
+    }) as unknown as D1Database
   const intercepted = <T extends object>(
     binding: 'PAYLOADS' | 'RATE_LIMITER' | 'JOBS',
     target: T,
@@ -114,7 +116,8 @@ export function wrapBindings(
     })
   return {
     ...env,
-    DB: database,
+    DB: wrapDatabase(env.DB),
+    ...Object.fromEntries(boundShards(env).map(shard => [`DB_${shard}`, wrapDatabase(databaseOf(env, shard))])),
     PAYLOADS: intercepted('PAYLOADS', env.PAYLOADS, ['put', 'get', 'delete', 'list', 'head']),
     RATE_LIMITER: new Proxy(env.RATE_LIMITER, {
       get: (namespace, property) =>

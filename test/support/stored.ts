@@ -1,9 +1,15 @@
 import { env } from 'cloudflare:workers'
-import { stored } from './database.ts'
+import { boundShards, databaseOf } from '../../src/store/core/store.ts'
+
+const databases = [env.DB, ...boundShards(env).map(shard => databaseOf(env, shard))]
 
 /** The columns of each table. */
 export async function columnsOfTables(): Promise<Map<string, string[]>> {
-  const { results } = await stored
+  return new Map((await Promise.all(databases.map(columnsIn))).flatMap(columns => [...columns]))
+}
+
+async function columnsIn(database: D1Database): Promise<Map<string, string[]>> {
+  const { results } = await database
     .prepare(
       `select "table".name as "table", "column".name as "column"
      from sqlite_master as "table", pragma_table_info("table".name) as "column"
@@ -17,9 +23,13 @@ export async function columnsOfTables(): Promise<Map<string, string[]>> {
 
 /** The number of rows in each table and of objects in R2, which a rejected request must not change. */
 export async function storedCounts(): Promise<Record<string, number>> {
-  const tables = [...(await columnsOfTables()).keys()]
-  // A batch with a statement for each table takes twice as long.
-  const counted = tables.map(name => `(select count(*) from "${name}") as "${name}"`).join(', ')
-  const rows = await stored.prepare(`select ${counted}`).first<Record<string, number>>()
-  return { ...rows, objects: (await env.PAYLOADS.list()).objects.length }
+  const counts: Record<string, number> = { objects: (await env.PAYLOADS.list()).objects.length }
+  for (const database of databases) {
+    const tables = [...(await columnsIn(database)).keys()]
+    // A batch with a statement for each table takes twice as long.
+    const counted = tables.map(name => `(select count(*) from "${name}") as "${name}"`).join(', ')
+    const rows = await database.prepare(`select ${counted}`).first<Record<string, number>>()
+    for (const [table, count] of Object.entries(rows ?? {})) counts[table] = (counts[table] ?? 0) + count
+  }
+  return counts
 }

@@ -1,0 +1,301 @@
+import { env } from 'cloudflare:workers'
+import { beforeAll, describe, expect, it } from 'vitest'
+import type { Env } from '../../src/env.ts'
+import { logChanges } from '../../src/store/core/copies.ts'
+import { Deadline } from '../../src/store/core/deadline.ts'
+import { databaseOf, openUnscopedStore } from '../../src/store/core/store.ts'
+import { aFeedback, aSpan, aTrace, timeAfter } from '../support/builders.ts'
+import { isSharded } from '../support/database.ts'
+import { itemsIn } from '../support/files.ts'
+import { migrate } from '../support/migrations.ts'
+import { type Client, client, newOrg, type Org } from '../support/org.ts'
+
+/** Without shards, a spare database is the second one. */
+const bindings: Env = isSharded ? env : { ...env, DB_1: env.REPLICA }
+const [ONE, TWO] = isSharded ? ([1, 2] as const) : ([0, 1] as const)
+
+beforeAll(async () => {
+  if (isSharded) return
+  await migrate(env.REPLICA)
+  await logChanges(openUnscopedStore(env, new Deadline(60_000)))
+})
+
+/** A tenant whose project is in several databases. */
+interface Tenant {
+  org: Org
+  /** A client for the organization, and one for writing to the project. Their keys know the current epoch. */
+  api: Client
+  pipeline: Client
+  epochs: string
+}
+
+async function newTenant(shards: readonly number[]): Promise<Tenant> {
+  const tenant = { org: await newOrg(), api: client({}), pipeline: client({}), epochs: '' }
+  await enterEpoch(tenant, shards)
+  return tenant
+}
+
+/** Begins an epoch. A key that was used before wouldn't know it for 30 seconds. */
+async function enterEpoch(tenant: Tenant, shards: readonly number[]): Promise<void> {
+  const { org, epochs } = tenant
+  const from = epochs === '' ? 0 : epochs.split(' ').length
+  tenant.epochs = `${epochs} ${from}@${shards.join('.')}`.trim()
+  await env.DB.prepare('update projects set epochs = ? where id = ?').bind(tenant.epochs, org.project.id).run()
+  tenant.api = org.clientOf(await org.keyFor({ projectSlug: undefined }), bindings)
+  tenant.pipeline = org.clientOf(await org.keyFor({}), bindings)
+  // A change by the service copies the project to the other databases.
+  await tenant.api.patch(`/api/projects/${org.project.id}`, { name: `Epoch ${from}` })
+}
+
+let time = 0
+
+/** Writes a trace with a step, later than all before it. Returns the ids for reading it. */
+async function write({ pipeline }: Tenant, name = 'wanted') {
+  const timestamp = timeAfter(1000 * ++time)
+  const trace = aTrace({ name, timestamp, metadata: { group_id: `group-${time % 3}` } })
+  const { id } = (await pipeline.post('/api/v1/traces', trace)).body
+  const span = aSpan({ trace_id: trace.trace_id, timestamp, output: { answer: `Answer ${time}` } })
+  expect((await pipeline.post('/api/v1/spans', span)).status).toBe(202)
+  if (time % 2 === 0) await pipeline.post('/api/v1/feedback', aFeedback({ trace_id: trace.trace_id }))
+  return { id: String(id), spanId: span.span_id, traceId: trace.trace_id }
+}
+
+async function writeMany(tenant: Tenant, count: number) {
+  const written = []
+  for (let n = 0; n < count; n++) written.push(await write(tenant))
+  return written
+}
+
+/** A tenant with traces from three epochs, oldest first. */
+async function newHistory() {
+  const tenant = await newTenant([ONE])
+  const traces = await writeMany(tenant, 4)
+  await enterEpoch(tenant, [TWO])
+  traces.push(...(await writeMany(tenant, 4)))
+  await enterEpoch(tenant, [ONE, TWO])
+  traces.push(...(await writeMany(tenant, 6)))
+  return { tenant, traces }
+}
+
+/** The databases that have a live trace. */
+async function placesOf(id: string): Promise<number[]> {
+  const found = await Promise.all(
+    [ONE, TWO].map(async shard => {
+      const statement = 'select 1 from traces where id = ? and deleted_at is null'
+      return (await databaseOf(bindings, shard).prepare(statement).bind(id).first()) ? [shard] : []
+    }),
+  )
+  return found.flat()
+}
+
+/** All items of a list, read page by page. */
+async function walk(api: Client, path: string, list: string, limit: number) {
+  const items: Record<string, unknown>[] = []
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const { status, body } = await api.get(`${path}&limit=${limit}${cursor && `&cursor=${cursor}`}`)
+    expect(status).toBe(200)
+    expect(body[list].length).toBeLessThanOrEqual(limit)
+    items.push(...body[list])
+    cursor = body.nextCursor
+  }
+  return items
+}
+
+/** The bindings while one database doesn't respond. */
+function without(shard: number): Env {
+  const fail = async () => {
+    throw new Error('D1_ERROR: D1 DB is overloaded. Requests queued for too long.')
+  }
+  const statement = { bind: () => statement, all: fail, run: fail, raw: fail, first: fail }
+  const down = { prepare: () => statement, batch: fail } as unknown as D1Database
+  return { ...bindings, [shard === 0 ? 'DB' : `DB_${shard}`]: down }
+}
+
+const projectOf = ({ org }: Tenant) => `projectId=${org.project.id}`
+
+describe('traces in several databases', () => {
+  it('are each in the database of their epoch', async () => {
+    const { traces } = await newHistory()
+    const places = await Promise.all(traces.map(({ id }) => placesOf(id)))
+    expect(places.slice(0, 8).flat()).toEqual([ONE, ONE, ONE, ONE, TWO, TWO, TWO, TWO])
+    expect(places.every(({ length }) => length === 1)).toBe(true)
+  })
+
+  it('are in every list once, in order, in pages of any size', async () => {
+    const { tenant, traces } = await newHistory()
+    const { api } = tenant
+    const newestFirst = traces.toReversed()
+    for (const { spanId } of traces.slice(2, 12)) {
+      expect((await api.put(`/api/spans/${spanId}/review`, { decision: 'accept' })).status).toBe(200)
+    }
+    const reviewed = newestFirst.slice(2, 12).map(({ spanId }) => spanId)
+    const left = [...traces.slice(0, 2), ...traces.slice(12)].map(({ spanId }) => spanId)
+    const idsOf = async (path: string, list: string, limit: number, field = 'id') =>
+      (await walk(api, `${path}${path.includes('?') ? '&' : '?'}${projectOf(tenant)}`, list, limit)).map(
+        item => item[field],
+      )
+    for (const limit of [3, 200]) {
+      const ids = newestFirst.map(({ id }) => id)
+      expect(await idsOf('/api/traces', 'traces', limit)).toEqual(ids)
+      expect(await idsOf('/api/traces?contains=answer', 'traces', limit)).toEqual(ids)
+      expect(await idsOf('/api/traces?sort=duration', 'traces', limit)).toEqual(ids)
+      const spanIds = newestFirst.map(({ spanId }) => spanId)
+      expect(await idsOf('/api/spans?stepId=generate-answer', 'spans', limit)).toEqual(spanIds)
+      expect(await idsOf('/api/spans?stepId=generate-answer&contains=answer', 'spans', limit)).toEqual(spanIds)
+      expect(await idsOf('/api/spans?decision=accept', 'spans', limit)).toEqual(reviewed)
+      expect(await idsOf('/api/spans?decision=accept&contains=answer', 'spans', limit)).toEqual(reviewed)
+      expect(await idsOf('/api/review-queue', 'spans', limit)).toEqual(left)
+      expect(await idsOf('/api/review-queue?order=newest', 'spans', limit)).toEqual(left.toReversed())
+      expect((await idsOf('/api/review-queue?order=random', 'spans', limit)).toSorted()).toEqual(left.toSorted())
+      expect((await idsOf('/api/review-queue?order=negative', 'spans', limit)).toSorted()).toEqual(left.toSorted())
+      const log = await idsOf('/api/audit-log?action=review.accept', 'entries', limit, 'targetId')
+      expect(log).toEqual(reviewed)
+    }
+    const { remaining } = (await api.get(`/api/review-queue?${projectOf(tenant)}`)).body
+    expect(remaining).toBe(left.length)
+    for (const list of ['traces', 'spans']) {
+      const file = (await api.get(`/api/${list}/export?${projectOf(tenant)}&format=jsonl`)).body
+      const exported = itemsIn(file).map(({ id }) => id)
+      expect(exported).toEqual(
+        expect.arrayContaining(newestFirst.map(each => each[list === 'traces' ? 'id' : 'spanId'])),
+      )
+      expect(new Set(exported).size).toBe(exported.length)
+    }
+  })
+
+  it('form one group, and one conversation', async () => {
+    const { tenant, traces } = await newHistory()
+    const groupOf = (index: number) => (time - traces.length + 1 + index) % 3
+    for (const limit of [1, 2, 200]) {
+      const groups = await walk(tenant.api, `/api/groups?${projectOf(tenant)}`, 'groups', limit)
+      expect(groups.map(({ value, traces, tracesIsMinimum }) => [value, traces, tracesIsMinimum]).toSorted()).toEqual(
+        [0, 1, 2].map(group => [
+          `group-${group}`,
+          traces.filter((_, index) => groupOf(index) === group).length,
+          expect.any(Boolean),
+        ]),
+      )
+      const value = `group-${groupOf(0)}`
+      const inGroup = traces.filter((_, index) => groupOf(index) === groupOf(0)).map(({ id }) => id)
+      const turns = (order: string) =>
+        walk(
+          tenant.api,
+          `/api/groups/turns?${projectOf(tenant)}&value=${value}&order=${order}`,
+          'turns',
+          Math.min(limit, 50),
+        )
+      expect((await turns('oldest')).map(({ id }) => id)).toEqual(inGroup)
+      expect((await turns('newest')).map(({ id }) => id)).toEqual(inGroup.toReversed())
+    }
+  })
+
+  it('keep their place in a list when an epoch begins between its pages', async () => {
+    const { tenant, traces } = await newHistory()
+    const path = `/api/traces?${projectOf(tenant)}`
+    const first = (await tenant.api.get(`${path}&limit=5`)).body
+    await enterEpoch(tenant, [TWO])
+    await write(tenant, 'newer')
+    const rest = (await tenant.api.get(`${path}&cursor=${first.nextCursor}`)).body
+    const listed = [...first.traces, ...rest.traces].map(({ id }: { id: string }) => id)
+    expect(listed).toEqual(traces.map(({ id }) => id).toReversed())
+  })
+
+  it('are found by their ids, and changed there', async () => {
+    const { tenant, traces } = await newHistory()
+    const { api, org } = tenant
+    for (const { id, traceId, spanId } of [traces[0], traces[5], traces[12]].flatMap(each => each ?? [])) {
+      expect((await api.get(`/api/traces/${id}`)).body.id).toBe(id)
+      expect((await api.get(`/api/traces/${traceId}?${projectOf(tenant)}`)).body.id).toBe(id)
+      expect((await api.get(`/api/spans/${spanId}`)).body.trace.id).toBe(id)
+      expect((await api.get(`/api/spans/${spanId}/sources`)).status).toBe(200)
+      const { body: comment } = await api.post(`/api/spans/${spanId}/feedback`, { content: 'Why?' })
+      expect((await api.patch(`/api/feedback/${comment.id}`, { content: 'How?' })).body.content).toBe('How?')
+      expect((await api.delete(`/api/feedback/${comment.id}`)).status).toBe(200)
+      expect((await api.patch(`/api/feedback/${comment.id}`, { content: 'How?' })).status).toBe(404)
+    }
+    const stranger = await newTenant([ONE, TWO])
+    for (const { spanId } of [traces[0], traces[5]].flatMap(each => each ?? [])) {
+      expect((await stranger.api.get(`/api/spans/${spanId}`)).status).toBe(403)
+    }
+    expect((await api.get(`/api/spans/${org.project.id}`)).status).toBe(404)
+  })
+
+  it('are changed in bulk, with the results in the order of the request', async () => {
+    const { tenant, traces } = await newHistory()
+    const { api } = tenant
+    const spanIds = [9, 1, 6, 0, 5].flatMap(index => traces[index]?.spanId ?? [])
+    const unknown = crypto.randomUUID()
+    const claims = (await api.post('/api/review-queue/claim', { spanIds: [...spanIds, unknown] })).body
+    expect(claims).toEqual({ claimed: spanIds, refused: [unknown] })
+    expect((await api.post('/api/review-queue/heartbeat', { spanIds })).body).toEqual({ held: spanIds, lost: [] })
+    expect((await api.post('/api/review-queue/release', { spanIds })).body).toEqual({ released: spanIds })
+    const decisions = [...spanIds, unknown].map(spanId => ({ spanId, decision: 'accept' }))
+    const { results } = (await api.post('/api/reviews', { reviews: decisions })).body
+    expect(results.map(({ status, body }: Result) => [status, body.id])).toEqual([
+      ...spanIds.map(id => [200, id]),
+      [404, undefined],
+    ])
+  })
+
+  it('are assigned evenly, whichever databases they are in', async () => {
+    const { tenant, traces } = await newHistory()
+    const users = await Promise.all(
+      ['a', 'b'].map(
+        async name => (await tenant.api.post('/api/users', { email: `${name}@example.com`, name })).body.id,
+      ),
+    )
+    const assign = { filter: { projectId: tenant.org.project.id }, userIds: users }
+    const { body } = await tenant.api.post('/api/review-queue/assign', assign)
+    expect(body).toMatchObject({ assigned: users.map(userId => ({ userId, spans: traces.length / 2 })), short: 0 })
+    const { people } = (await tenant.api.get(`/api/review-queue/progress?${projectOf(tenant)}`)).body
+    expect(people.map(({ open }: { open: number }) => open)).toEqual([traces.length / 2, traces.length / 2])
+    const again = (await tenant.api.post('/api/review-queue/assign', assign)).body
+    expect(again.assigned).toEqual(users.map(userId => ({ userId, spans: 0 })))
+  })
+
+  it('are deleted where they are', async () => {
+    const { tenant, traces } = await newHistory()
+    const [first, ...others] = [traces[0], traces[5], traces[10], traces[1]].flatMap(each => each?.id ?? [])
+    expect((await tenant.api.delete(`/api/traces/${first}`)).status).toBe(200)
+    const ids = [...others, crypto.randomUUID()]
+    const { results } = (await tenant.api.post('/api/traces/delete', { ids })).body
+    expect(results.map(({ status }: Result) => status)).toEqual([200, 200, 200, 404])
+    for (const id of [first ?? '', ...others]) {
+      expect(await placesOf(id)).toEqual([])
+      expect((await tenant.api.get(`/api/traces/${id}`)).status).toBe(404)
+    }
+    expect(await walk(tenant.api, `/api/traces?${projectOf(tenant)}`, 'traces', 200)).toHaveLength(traces.length - 4)
+  })
+})
+
+interface Result {
+  status: number
+  body: { id?: string }
+}
+
+describe('a database that does not respond', () => {
+  it('hides only its own traces, and the response names it', async () => {
+    const { tenant, traces } = await newHistory()
+    const key = await tenant.org.keyFor({ projectSlug: undefined })
+    // The key is looked up once, before the database fails.
+    await tenant.org.clientOf(key, bindings).get('/api/session')
+    const api = tenant.org.clientOf(key, without(TWO))
+    const places = new Map(await Promise.all(traces.map(async ({ id }) => [id, (await placesOf(id))[0]] as const)))
+    const reachable = traces.filter(({ id }) => places.get(id) === ONE)
+    const listed = await api.get(`/api/traces?${projectOf(tenant)}`)
+    expect(listed.body.traces.map(({ id }: { id: string }) => id)).toEqual(reachable.map(({ id }) => id).toReversed())
+    expect(listed.headers.get('x-missing-shards')).toBe(String(TWO))
+    for (const path of ['/api/spans?', '/api/review-queue?', '/api/groups?', '/api/audit-log?']) {
+      const { status, headers } = await api.get(`${path}${projectOf(tenant)}`)
+      expect([path, status, headers.get('x-missing-shards')]).toEqual([path, 200, String(TWO)])
+    }
+    for (const { id, spanId } of [traces[0], traces[5]].flatMap(each => each ?? [])) {
+      const isReachable = places.get(id) === ONE
+      expect((await api.get(`/api/spans/${spanId}`)).status).toBe(isReachable ? 200 : 503)
+    }
+    // A file that lacks traces would look complete.
+    expect((await api.get(`/api/traces/export?${projectOf(tenant)}&format=jsonl`)).status).toBe(503)
+    const complete = await tenant.api.get(`/api/traces?${projectOf(tenant)}`)
+    expect(complete.headers.has('x-missing-shards')).toBe(false)
+  })
+})
