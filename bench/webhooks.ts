@@ -63,7 +63,7 @@ export const webhooks: Benchmark = async options => {
       countersign: () => hooked.call('POST', path, body()),
       bare: () => plain.call('POST', path, body()),
     }
-    const what = `${type}, ${isEvent ? 'each of which is an event' : 'which is no event'}`
+    const what = `${type}, ${isEvent ? 'each of which is an event' : "which isn't an event"}`
     const { value, spread } = await compare(rivals, 8, server.processId, options)
     speeds.push({ what, value, spread, ...goal })
     const [withWebhook, without] = [
@@ -81,7 +81,7 @@ export const webhooks: Benchmark = async options => {
     {
       title: 'What one of these calls costs',
       notes: [
-        'A call that is no event must cost the same in both. An event adds a statement, a row and its index entries, and a message.',
+        "A call that isn't an event must cost the same in both. An event adds a statement, a row and its index entries, and a message.",
       ],
       measurements: costs,
     },

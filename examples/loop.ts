@@ -46,7 +46,7 @@ const MORE_TICKETS = {
   1024: 'Are you open on Sundays?',
   1025: 'Can I exchange the gloves for a smaller size?',
   1026: 'I was charged for two lamps, but ordered one.',
-  1027: 'The courier rang nobody.',
+  1027: 'The courier never rang the bell.',
   1028: 'Do you repair bicycles?',
   1029: 'How do I give back a gift?',
   1030: 'My package arrived open.',

@@ -67,7 +67,7 @@ export const neighbors: Benchmark = async ({ isQuick, attack: wanted }) => {
     {
       title: 'The longest response time of /healthz while another client sends this request',
       notes: [
-        'One workerd serves both, with its local D1 and R2, so SQLite time counts as well.',
+        'One workerd serves both, with its local D1 and R2, so SQLite time also counts.',
         `The longest of ${ROUNDS} rounds. The first one includes compiling code.`,
         'Computing: the processor time within that response time, in ms. The rest comes from other load on the machine.',
       ],

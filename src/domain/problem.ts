@@ -95,7 +95,7 @@ export function missingProof({ met, hasExperiment, hasGate, items, fixed }: Show
   if (met) return null
   return hasGate
     ? "The experiment doesn't meet the step's gate."
-    : `The experiment needs at least ${DEFAULT_GATE.minItems} items of the test split, and no item may be wrong that was right in production.`
+    : `The experiment needs at least ${DEFAULT_GATE.minItems} items of the test split, and no item that was right in production may be wrong.`
 }
 
 /** What an experiment must show if the step has no gate. */

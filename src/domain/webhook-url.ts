@@ -27,7 +27,7 @@ export function findUrlFault(text: string, { ownHost, allowsLocal }: UrlRules): 
   const isPrivate = !host.includes('.') || PRIVATE_SUFFIXES.some(suffix => `.${host}`.endsWith(`.${suffix}`))
   if (isPrivate) return 'must have a public host name'
   const port = Number(url.port || 443)
-  if (port !== 443 && port < 1024) return 'must have port 443, or one from 1024'
+  if (port !== 443 && port < 1024) return 'must use port 443, or port 1024 or higher'
   return undefined
 }
 

@@ -52,7 +52,7 @@ const NewExperiment = v.strictObject({
       "Only this many items. As long as the dataset doesn't change, the same number selects the same items. Default: all.",
     ),
   ),
-  itemId: v.optional(described(Uuid, "Only this item. Such an experiment doesn't count for a gate.")),
+  itemId: v.optional(described(Uuid, "Only this item. An experiment on one item doesn't count for a gate.")),
   includeStale: v.optional(
     described(v.boolean(), 'Whether to include items whose output has changed since the decision'),
     false,

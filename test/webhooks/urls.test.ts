@@ -7,7 +7,7 @@ import { newHooked } from '../support/webhooks.ts'
 const HTTPS = 'must begin with https://'
 const ADDRESS = 'must have a host name, not an IP address'
 const PRIVATE = 'must have a public host name'
-const PORT = 'must have port 443, or one from 1024'
+const PORT = 'must use port 443, or port 1024 or higher'
 const USER = 'must not contain a user name or a password'
 const NO_URL = 'must be a URL'
 

@@ -3,7 +3,7 @@ import { useEffect, useState } from 'react'
 import { sessionQuery } from '../api/session.ts'
 import type { Span } from '../api/wire.ts'
 
-/** Another reviewer's claim on a span. Undefined once it ends. */
+/** Another reviewer's claim on a span. Null once it has ended. */
 export function useOthersClaim({ claim }: Span): Span['claim'] {
   const { data: session } = useQuery(sessionQuery)
   const [, setEnded] = useState<string>()

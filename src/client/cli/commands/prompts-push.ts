@@ -120,7 +120,7 @@ async function planPush(connection: Connection, local: LocalPrompt, willActivate
 /** Why the file may be based on something other than what's in production now. */
 function conflictOf(prompt: PromptDetail, { versionId }: LocalPrompt): string | undefined {
   const active = activeVersion(prompt)
-  if (versionId === undefined) return `the step has a prompt already: v${active.number} is active`
+  if (versionId === undefined) return `the step already has a prompt: v${active.number} is active`
   const base = prompt.versions.find(({ id }) => id === versionId)
   if (!base) return "its front matter names a version that this prompt doesn't have"
   // A draft that's newer than the active version was pushed from here, and isn't active yet.
