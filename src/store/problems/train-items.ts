@@ -1,7 +1,7 @@
-import { and, desc, eq, ne, sql } from 'drizzle-orm'
+import { sql } from 'drizzle-orm'
 import { MAX_SUGGESTION_CASES, MAX_SUGGESTION_EXAMPLES, MAX_SUGGESTION_STEPS } from '../../limits.ts'
 import { rowSet } from '../core/rows.ts'
-import { isStep } from '../core/step-names.ts'
+import { storedStepIds } from '../core/step-names.ts'
 import type { Store } from '../core/store.ts'
 import { findHeads, type ItemHead } from '../datasets/items.ts'
 import { problemCases } from '../schema/problems.ts'
@@ -46,24 +46,26 @@ export async function findTrainItems(store: Store, problem: FoundProblem): Promi
   return { heads: usable.slice(0, MAX_SUGGESTION_EXAMPLES), cases: cases.length }
 }
 
-/** A problem's newest corrected outputs in one database. */
-const findCases = ({ database }: Store, { projectKey, stepId, errorType, docSlug }: FoundProblem) =>
-  database
-    .select({ spanId: problemCases.spanId, stepId: spans.stepId, at: problemCases.at })
-    .from(problemCases)
-    .innerJoin(spans, and(eq(spans.id, problemCases.spanId), eq(spans.traceKey, problemCases.traceKey)))
-    .where(
-      and(
-        eq(problemCases.projectKey, projectKey),
-        isStep(projectKey, problemCases.stepId, stepId),
-        eq(problemCases.errorType, errorType),
-        eq(problemCases.docSlug, docSlug),
-        ne(problemCases.spanId, ''),
-        eq(spans.reviewState, 'corrected'),
-      ),
-    )
-    .orderBy(desc(problemCases.at))
-    .limit(MAX_SUGGESTION_CASES)
+/** A problem's newest corrected outputs in one database. Reads only the newest cases of each of its step's stored ids. */
+async function findCases(
+  { database }: Store,
+  { projectKey, stepId, errorType, docSlug }: FoundProblem,
+): Promise<{ spanId: string; stepId: string; at: number }[]> {
+  const newest = sql`
+    select ${problemCases.spanId} as span_id, ${spans.stepId} as step_id, ${problemCases.at} as at
+    from ${problemCases} cross join ${spans}
+    where ${problemCases.projectKey} = ${projectKey} and ${problemCases.stepId} = scanned.step_id
+      and ${problemCases.errorType} = ${errorType} and ${problemCases.docSlug} = ${docSlug} and ${problemCases.spanId} <> ''
+      and ${spans.id} = ${problemCases.spanId} and ${spans.traceKey} = ${problemCases.traceKey}
+      and ${spans.reviewState} = 'corrected'
+    order by ${problemCases.at} desc limit ${MAX_SUGGESTION_CASES}`
+  const found = await database.all<{ cases: string }>(sql`
+    select (
+      select json_group_array(json_object('spanId', span_id, 'stepId', step_id, 'at', at)) from (${newest})) as cases
+    from (select distinct step_id from ${storedStepIds(projectKey, stepId)}) as scanned`)
+  return found.flatMap(({ cases }) => JSON.parse(cases))
+}
+
 const PLACES = rowSet(['spanId', 'traceKey'])
 
 /** The comments that came with the current decisions on these spans, by span id. */
