@@ -7,7 +7,7 @@ import { sweep } from '../../src/jobs/sweep.ts'
 import { PURGE_ROWS, PURGE_STEPS, RESEND_AFTER_MS } from '../../src/limits.ts'
 import { wrapBindings } from '../support/bindings.ts'
 import { aFeedback, anObservation, aSpan, aTrace } from '../support/builders.ts'
-import { stored } from '../support/database.ts'
+import { jobPlace, placeOf, stored } from '../support/database.ts'
 import { newOrg } from '../support/org.ts'
 import { reviewerOf } from '../support/reviews.ts'
 import { newWebhooks, storeEvent } from '../support/webhooks.ts'
@@ -51,6 +51,7 @@ async function deletedTrace() {
     kind: 'purge_trace',
     organizationKey: Number(row?.organization_key),
     traceKey: Number(row?.key),
+    ...(await jobPlace(row?.key)),
   }
   await newWebhooks(org)
   for (const isPending of [false, true]) {
@@ -60,6 +61,17 @@ async function deletedTrace() {
   const response = await org.bearer(withoutQueue()).delete(`/api/traces/${id}`)
   if (response.status !== 200) throw new Error(`unexpected status ${response.status}`)
   return { org, trace, id, job }
+}
+
+async function countDeliveries(organizationKey: number): Promise<unknown> {
+  const { results } = await stored
+    .prepare('select key from webhooks where organization_key = ?')
+    .bind(organizationKey)
+    .all<{ key: number }>()
+  return stored
+    .prepare('select count(*) as n from webhook_deliveries where webhook_key in (select value from json_each(?))')
+    .bind(JSON.stringify(results.map(({ key }) => key)))
+    .first('n')
 }
 
 async function leftOf({ job, org }: { job: PurgeJob; org: { id: string } }) {
@@ -74,12 +86,7 @@ async function leftOf({ job, org }: { job: PurgeJob; org: { id: string } }) {
     suggestions: await count('suggestions'),
     assignments: await count('review_assignments'),
     events: await count('webhook_events'),
-    deliveries: await stored
-      .prepare(
-        'select count(*) as n from webhook_deliveries where webhook_key in (select key from webhooks where organization_key = ?)',
-      )
-      .bind(job.organizationKey)
-      .first('n'),
+    deliveries: await countDeliveries(job.organizationKey),
     objects: (await env.PAYLOADS.list({ prefix: `${org.id}/` })).objects.length,
   }
 }
@@ -123,7 +130,8 @@ describe('the purge of a deleted trace', () => {
     const prefix = `${deleted.org.id}/${deleted.job.traceKey}/`
     const names = Array.from({ length: 1100 }, () => prefix + crypto.randomUUID())
     await Promise.all(names.map(name => env.PAYLOADS.put(name, '1')))
-    await stored
+    const { database } = await placeOf(deleted.job.traceKey)
+    await database
       .prepare(
         `with recursive n(i) as (select 1 union all select i + 1 from n where i < 12000)
        insert into spans (id, trace_key, is_root, step_id, timestamp) select 's' || i, ?, 0, 'step', 0 from n`,
@@ -142,7 +150,9 @@ describe('the purge of a deleted trace', () => {
     const bindings: Env = { ...env, JOBS: queueInto(sent) }
     await org.bearer(bindings).delete(`/api/traces/${created.id}`)
     expect(created.id).not.toBe(id)
-    expect(sent).toEqual([{ ...job, traceKey: expect.any(Number) }])
+    const traceKey = await stored.prepare('select key from traces where id = ?').bind(created.id).first<number>('key')
+    const { kind, organizationKey } = job
+    expect(sent).toEqual([{ kind, organizationKey, traceKey, ...(await jobPlace(traceKey)) }])
     const batch = createMessageBatch<Job>('countersign-jobs', [
       { id: 'one', timestamp: new Date(), attempts: 1, body: job },
       { id: 'twice', timestamp: new Date(), attempts: 1, body: job },
@@ -177,7 +187,12 @@ describe('the purge of a deleted trace', () => {
       .bind(id)
       .first()
     await runJob(
-      { kind: 'purge_trace', organizationKey: Number(live?.organization_key), traceKey: Number(live?.key) },
+      {
+        kind: 'purge_trace',
+        organizationKey: Number(live?.organization_key),
+        traceKey: Number(live?.key),
+        ...(await jobPlace(live?.key)),
+      },
       env,
     )
     expect((await org.read.get(`/api/traces/${id}`)).status).toBe(200)
@@ -263,7 +278,8 @@ describe('the purge of a deleted trace', () => {
   it('runs in bounded parts, each of which queues the next', async ({ expect }) => {
     const deleted = await deletedTrace()
     const rows = PURGE_ROWS * PURGE_STEPS + 1000
-    await stored
+    const { database } = await placeOf(deleted.job.traceKey)
+    await database
       .prepare(
         `with recursive n(i) as (select 1 union all select i + 1 from n where i < ?)
        insert into observations (trace_key, id, type, data, timestamp, received_at)

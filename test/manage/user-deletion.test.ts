@@ -6,7 +6,7 @@ import { sweep } from '../../src/jobs/sweep.ts'
 import { DELETION_ROWS, DELETION_SETTLE_MS, DELETION_STEPS, DELETION_TRACES, KEY_FRESH_MS } from '../../src/limits.ts'
 import { failing, wrapBindings } from '../support/bindings.ts'
 import { aFeedback, aTrace } from '../support/builders.ts'
-import { stored } from '../support/database.ts'
+import { isSharded, stored } from '../support/database.ts'
 import { client, newOrg, type Org } from '../support/org.ts'
 import { newReviewed, reviewerOf } from '../support/reviews.ts'
 import { page, signIn } from '../support/session.ts'
@@ -287,19 +287,23 @@ describe('the job that renames records', () => {
         )
         .bind(organizationKey, crypto.randomUUID(), userId),
     ])
+    const daysOf = () =>
+      stored
+        .prepare('select count(*) as n, sum(accepted) as accepted from review_days where project_key = ?')
+        .bind(projectKey)
+        .first()
+    const before = await daysOf()
     const sent: Job[] = []
     const bindings = { ...env, JOBS: { send: async (job: Job) => sent.push(job) } as unknown as Queue<Job> }
     await remove(org, userId, bindings)
-    const [job] = sent
-    if (!job) throw new Error('no message was sent')
-    await Promise.all([runJob(job, bindings), runJob(job, bindings)])
+    let runs = 0
+    for (let job = sent.shift(); job; job = sent.shift(), runs++) {
+      await Promise.all([runJob(job, bindings), runJob(job, bindings)])
+    }
     expect(DELETION_STEPS).toBeGreaterThan(8)
+    if (!isSharded) expect(runs).toBe(1)
     expect(await placesOf(userId)).toEqual(['user_deletions.user_id'])
-    const days = await stored
-      .prepare('select count(*) as n, sum(accepted) as accepted from review_days where project_key = ?')
-      .bind(projectKey)
-      .first()
-    expect(days).toEqual({ n: DELETION_ROWS + 6, accepted: DELETION_ROWS + 6 })
+    expect(await daysOf()).toEqual(before)
     expect(JSON.stringify((await read()).trace)).not.toContain(userId)
     await finishDeletions()
     expect(await placesOf(userId)).toEqual([])

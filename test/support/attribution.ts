@@ -4,7 +4,7 @@ import type { Env, Job } from '../../src/env.ts'
 import { consume } from '../../src/jobs/consumer.ts'
 import { Deadline } from '../../src/store/core/deadline.ts'
 import { openStore } from '../../src/store/core/store.ts'
-import { stored } from './database.ts'
+import { jobPlace, stored } from './database.ts'
 import type { Org } from './org.ts'
 import { newTrace } from './trace.ts'
 
@@ -49,7 +49,12 @@ export async function newDisputed(feedback: object = { rating: 'negative', comme
   await world.give(feedback)
   const row = await stored.prepare('select key, organization_key from traces where id = ?').bind(id).first()
   const traceKey = Number(row?.key)
-  const job: Job = { kind: 'attribute_trace', organizationKey: Number(row?.organization_key), traceKey }
+  const job: Job = {
+    kind: 'attribute_trace',
+    organizationKey: Number(row?.organization_key),
+    traceKey,
+    ...(await jobPlace(traceKey)),
+  }
   const path = `/api/v1/traces/${trace_id}`
   return {
     ...world,

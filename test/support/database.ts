@@ -1,5 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { shardOf } from '../../src/domain/shards.ts'
+import { inShard } from '../../src/env.ts'
+import { followShards } from '../../src/jobs/follow-shards.ts'
 import { boundShards, databaseOf } from '../../src/store/core/store.ts'
 import { HOMES } from '../../src/store/schema/homes.ts'
 
@@ -10,12 +12,32 @@ import { HOMES } from '../../src/store/schema/homes.ts'
 
 const shards = boundShards(env).map(shard => databaseOf(env, shard))
 
+/** All databases, the control database first. */
+export const databases: readonly D1Database[] = [env.DB, ...shards]
+
 /** Whether the suites run with several databases. */
 export const isSharded = shards.length > 0
 
 /** The database that a new project's traces with this read id are in. */
 export const databaseOfTrace = (id: string): D1Database =>
   databaseOf(env, isSharded ? shardOf(id, { from: 0, shards: boundShards(env) }) : 0)
+
+/** The database that has a trace, and its number. */
+export async function placeOf(traceKey: unknown): Promise<{ shard: number; database: D1Database }> {
+  for (const [index, database] of shards.entries()) {
+    const found = await database.prepare('select 1 from traces where key = ?').bind(traceKey).first()
+    if (found) return { shard: index + 1, database }
+  }
+  return { shard: 0, database: env.DB }
+}
+
+/** The field of a job that says which database has a trace. */
+export const jobPlace = async (traceKey: unknown) => inShard((await placeOf(traceKey)).shard)
+
+/** Copies what tests changed in the control database themselves. */
+export async function copyNow(): Promise<void> {
+  if (isSharded) await followShards(env, Date.now())
+}
 
 function databasesFor(sql: string): D1Database[] {
   const homes = new Set(Object.entries(HOMES).flatMap(([table, home]) => (usesTable(sql, table) ? [home] : [])))

@@ -6,7 +6,6 @@ import { errorStatuses } from '../../src/api/openapi.ts'
 import { answer, endpoints } from '../../src/app.ts'
 import type { Env } from '../../src/env.ts'
 import { ErrorBody, RpcErrorBody, StatusBody } from '../../src/http/errors.ts'
-import { isSharded } from './database.ts'
 import { keepBookmark, keepingLater, withBookmark } from './replicas.ts'
 
 /** A response with its body read. Bodies are checked against the endpoint's contract first. */
@@ -61,18 +60,13 @@ export const admin = (bindings: Env = env) => client({ authorization: `Bearer ${
 /** The email of the reviewer in each world. */
 export const REVIEWER_EMAIL = 'reviewer@example.com'
 
-const OWNER = { name: 'Owner', scopes: ['ingest', 'read', 'review', 'manage'] }
-
 /** A fresh tenant, which is an organization with a project, a key with all rights, and a key for the project. */
 export async function newOrg() {
   const slug = `org-${crypto.randomUUID()}`
   const created = await admin().post('/api/orgs', { slug, name: 'Test' })
-  const firstKey: string = created.body.apiKey.key
-  const first = client({ 'x-api-key': firstKey })
-  const project = (await first.post('/api/projects', { slug: 'support', name: 'Support' })).body
-  // The first key is cached as of before the project, so for 30 seconds it may not know the project's databases.
-  const ownerKey: string = isSharded ? (await first.post('/api/api-keys', OWNER)).body.key : firstKey
+  const ownerKey: string = created.body.apiKey.key
   const owner = client({ 'x-api-key': ownerKey })
+  const project = (await owner.post('/api/projects', { slug: 'support', name: 'Support' })).body
   const keyFor = async (fields: object): Promise<string> => {
     const draft = { name: 'Test', projectSlug: 'support', scopes: ['ingest', 'read', 'review', 'manage'], ...fields }
     return (await owner.post('/api/api-keys', draft)).body.key

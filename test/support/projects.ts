@@ -1,4 +1,4 @@
-import { stored } from './database.ts'
+import { copyNow, stored } from './database.ts'
 
 /** Deletes a project as another isolate would, so that this isolate keeps it cached and nothing is purged. */
 export async function deleteElsewhere(id: string): Promise<void> {
@@ -9,4 +9,5 @@ export async function deleteElsewhere(id: string): Promise<void> {
     )
     .bind(Date.now(), Date.now() + 60_000, id)
     .run()
+  await copyNow()
 }

@@ -1,9 +1,9 @@
 import { env } from 'cloudflare:workers'
 import { vi } from 'vitest'
 import { EVENT_TYPES, type EventType } from '../../src/domain/webhook.ts'
-import type { Env } from '../../src/env.ts'
+import { type Env, inShard } from '../../src/env.ts'
 import { runJob } from '../../src/jobs/consumer.ts'
-import { stored } from './database.ts'
+import { databases, placeOf, stored } from './database.ts'
 import { client, newOrg, type Org } from './org.ts'
 
 /** A request that a receiver got. */
@@ -44,7 +44,11 @@ export async function sendNow(org: Org, bindings: Env = withoutQueue(), projectI
     .bind(org.id, projectId)
     .first<{ organizationKey: number; projectKey: number | null }>()
   if (!row) throw new Error('the organization is gone')
-  await runJob({ kind: 'send_events', ...row }, bindings)
+  // As if each database with new events had sent a message.
+  for (const [shard, database] of databases.entries()) {
+    const hasNew = await database.prepare('select 1 from webhook_events where is_new = 1').first()
+    if (shard === 0 || hasNew) await runJob({ kind: 'send_events', ...row, ...inShard(shard) }, bindings)
+  }
 }
 
 /** A tenant with a webhook that gets nothing until a test sends it. */
@@ -124,23 +128,37 @@ interface StoredEvent {
 /** Stores an event, and a delivery of it to each of the organization's webhooks that get the project's events. */
 export async function storeEvent(org: Pick<Org, 'id'>, event: StoredEvent): Promise<number> {
   const { projectId, traceKey = null, actorId = null, data = {}, at = Date.now(), answer = null } = event
-  const added = await stored
+  const { database } = await placeOf(traceKey)
+  const owner = await env.DB.prepare(
+    `select key, (select key from projects where id = ?2) as projectKey from organizations where id = ?1`,
+  )
+    .bind(org.id, projectId)
+    .first<{ key: number; projectKey: number | null }>()
+  const id = crypto.randomUUID()
+  const added = await database
     .prepare(
       `insert into webhook_events (id, organization_key, project_key, type, trace_key, subject_id, actor_id, at, data, is_new)
-     select ?1, key, (select key from projects where id = ?3), 'span.reviewed', ?4, ?1, ?5, ?6, ?7, 0
-     from organizations where id = ?2 returning sequence`,
+     values (?1, ?2, ?3, 'span.reviewed', ?4, ?1, ?5, ?6, ?7, 0) returning sequence`,
     )
-    .bind(crypto.randomUUID(), org.id, projectId, traceKey, actorId, at, JSON.stringify(data))
+    .bind(id, owner?.key, owner?.projectKey, traceKey, actorId, at, JSON.stringify(data))
     .first<number>('sequence')
-  await stored
+  const { results: receivers } = await env.DB.prepare(
+    'select key from webhooks where organization_key = ?1 and (project_key = ?2 or project_key is null)',
+  )
+    .bind(owner?.key, owner?.projectKey)
+    .all<{ key: number }>()
+  await database
     .prepare(
       `insert into webhook_deliveries (webhook_key, sequence, state, attempts, next_attempt_at, answer)
-     select webhooks.key, sequence, ?2, 1, ?3, ?4 from webhook_events
-     join webhooks on webhooks.organization_key = webhook_events.organization_key
-       and (webhooks.project_key = webhook_events.project_key or webhooks.project_key is null)
-     where sequence = ?1`,
+     select value, ?2, ?3, 1, ?4, ?5 from json_each(?1)`,
     )
-    .bind(added, event.isPending ? 'pending' : 'failed', event.isPending ? at : null, answer)
+    .bind(
+      JSON.stringify(receivers.map(({ key }) => key)),
+      added,
+      event.isPending ? 'pending' : 'failed',
+      event.isPending ? at : null,
+      answer,
+    )
     .run()
   return Number(added)
 }

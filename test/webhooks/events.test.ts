@@ -4,7 +4,7 @@ import { runJob } from '../../src/jobs/consumer.ts'
 import { deliver, newDisputed, withMessages } from '../support/attribution.ts'
 import { event, resultsOf } from '../support/batch.ts'
 import { aFeedback, anObservation, aTrace } from '../support/builders.ts'
-import { stored } from '../support/database.ts'
+import { jobPlace, stored } from '../support/database.ts'
 import { client, type Org, REVIEWER_EMAIL } from '../support/org.ts'
 import { newReviewed } from '../support/reviews.ts'
 import { anExportedSpan, exportSpans } from '../support/telemetry.ts'
@@ -35,7 +35,9 @@ async function purge(ids: readonly string[]) {
     )
     .bind(JSON.stringify(ids))
     .all<{ organizationKey: number; traceKey: number }>()
-  for (const trace of results) await runJob({ kind: 'purge_trace', ...trace }, withoutQueue())
+  for (const trace of results) {
+    await runJob({ kind: 'purge_trace', ...trace, ...(await jobPlace(trace.traceKey)) }, withoutQueue())
+  }
   expect(results).toHaveLength(ids.length)
 }
 

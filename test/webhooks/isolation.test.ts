@@ -4,7 +4,7 @@ import type { Env, Job } from '../../src/env.ts'
 import { consume } from '../../src/jobs/consumer.ts'
 import { CONCURRENT_DELIVERIES, WEBHOOK_RUN_LEASE_MS, WEBHOOK_TIMEOUT_MS } from '../../src/limits.ts'
 import { aTrace } from '../support/builders.ts'
-import { stored } from '../support/database.ts'
+import { jobPlace, stored } from '../support/database.ts'
 import { newHooked, type Received, receive, withoutQueue } from '../support/webhooks.ts'
 
 /* What a slow or dead receiver costs everybody else. */
@@ -129,7 +129,7 @@ async function newDeletedTrace({ org }: { org: Awaited<ReturnType<typeof newHook
   await org.bearer(withoutQueue()).delete(`/api/traces/${id}`)
   const row = await stored.prepare('select key, organization_key from traces where id = ?').bind(id).first()
   const [traceKey, organizationKey] = [Number(row?.key), Number(row?.organization_key)]
-  const job: Job = { kind: 'purge_trace', organizationKey, traceKey }
+  const job: Job = { kind: 'purge_trace', organizationKey, traceKey, ...(await jobPlace(traceKey)) }
   const isGone = async () =>
     (await stored.prepare('select 1 from traces where key = ?').bind(traceKey).first()) === null
   return { job, isGone }

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { MAX_EVENT_VALUE_BYTES } from '../../src/limits.ts'
 import { newDisputed } from '../support/attribution.ts'
 import { aFeedback } from '../support/builders.ts'
-import { stored } from '../support/database.ts'
+import { isSharded, stored } from '../support/database.ts'
 import { newReviewed } from '../support/reviews.ts'
 import { ACCEPT, correct, newVoted, RESET } from '../support/voting.ts'
 import { newSending, receive, sendNow, sent, withoutQueue } from '../support/webhooks.ts'
@@ -69,7 +69,8 @@ describe('a webhook with includeValues', () => {
     ])
   })
 
-  it("sends nothing about a trace that's deleted while events before it are sent", async () => {
+  // With several databases, the events before it are sent together with it.
+  it.skipIf(isSharded)("sends nothing about a trace that's deleted while events before it are sent", async () => {
     const { org, review, id } = await newValued(['span.reviewed'])
     const others = await Promise.all([1, 2, 3, 4, 5].map(() => newReviewed('Yes', org)))
     for (const other of others) await other.review(ACCEPT)

@@ -146,7 +146,7 @@ export interface ClaimedDelivery {
 }
 
 /**
- * Claims the due deliveries of webhooks that don't rest, a few of each, for `DELIVERY_LEASE_MS`. The oldest deliveries
+ * Claims the due deliveries of webhooks that don't rest, a few of each in each database, for `DELIVERY_LEASE_MS`. The oldest deliveries
  * of each webhook come first. A database that doesn't respond is left out for the rest of the run.
  */
 export async function claimDeliveries(
@@ -156,14 +156,13 @@ export async function claimDeliveries(
 ): Promise<ClaimedDelivery[]> {
   const { control, databases, missing } = store
   if (receivers.length === 0) return []
-  const limit = Math.ceil(CLAIMED_DELIVERIES / databases.length)
   const isReady = and(hasKeyOf(receivers), mayReceive(claim.now))
   const ready =
     databases.length === 1 ? [] : await control.database.select({ key: webhooks.key }).from(webhooks).where(isReady)
   const claimed = await readEach(
     store,
     databases.filter(({ shard }) => !missing.has(shard)),
-    each => claimIn(each, each === control ? receivers : ready, { ...claim, limit }),
+    each => claimIn(each, each === control ? receivers : ready, claim),
   )
   return claimed
     .flat()
@@ -179,7 +178,7 @@ const mayReceive = (now: number): SQL =>
 async function claimIn(
   store: Store,
   receivers: readonly { key: number }[],
-  { token, now, limit }: { token: string; now: number; limit: number },
+  { token, now }: { token: string; now: number },
 ): Promise<{ row: ClaimedDelivery; place: number }[]> {
   const { database } = store
   const isReady = (key: number) =>
@@ -201,7 +200,7 @@ async function claimIn(
             select due.sequence from ${webhookDeliveries} due
             where due.webhook_key = ${key} and due.next_attempt_at is not null and due.next_attempt_at <= ${now}
               ${isReady(key)}
-            order by due.next_attempt_at limit ${limit})`,
+            order by due.next_attempt_at limit ${CLAIMED_DELIVERIES})`,
         ),
       )
       .returning({
