@@ -5,7 +5,7 @@ import type { Env, Job as QueuedJob } from '../../src/env.ts'
 import { consume } from '../../src/jobs/consumer.ts'
 import { sweep } from '../../src/jobs/sweep.ts'
 import { EPOCH_DELAY_MS } from '../../src/limits.ts'
-import { stored } from '../support/database.ts'
+import { isSharded, stored } from '../support/database.ts'
 import { type ApiResponse, admin, type Client, client } from '../support/org.ts'
 import { type Received as ReceivedEvent, recordedEvents, subscribe } from '../support/webhooks.ts'
 import { expand, FEEDBACK_IDS, type Job, type Racer, TRACES } from './commands.ts'
@@ -87,7 +87,7 @@ const queueInto = (queued: QueuedJob[]): Queue<QueuedJob> =>
 async function idsIn(projectId: string) {
   const names = [
     ...TRACES.flatMap(name => [`trace:${name}`, `root:${name}`]),
-    ...FEEDBACK_IDS.map(name => `feedback:${name}`),
+    ...FEEDBACK_IDS.flatMap(name => ['', '-0', '-1', '-2'].map(place => `feedback:${name}${place}`)),
   ]
   const known = new Map(await Promise.all(names.map(async name => [name, await uuidV5(projectId, name)] as const)))
   const idOf = (kind: string) => (name: string) => known.get(`${kind}:${name}`) ?? 'none'
@@ -157,7 +157,25 @@ export function anonymous({ status, body }: Received, prefix = ''): Received {
 
 /** A call with the run's own values filled in. */
 export const expanded = <Sent extends Command | Job | Racer>(sent: Sent, ids: Ids): Sent =>
-  'body' in sent ? { ...sent, body: expand(sent.body, ids) } : sent
+  'body' in sent ? { ...sent, body: withOwnIds(expand(sent.body, ids), ids) } : sent
+
+/**
+ * With several databases, the ids of spans and feedback are unique only within one. So each trace gets ids of its own:
+ * the model knows nothing of databases.
+ */
+function withOwnIds<Body extends object>(body: Body, { root }: Ids): Body {
+  if (!isSharded) return body
+  const { trace_id, span_id, parent_span_id, feedback_id } = body as Record<string, unknown>
+  const place = TRACES.findIndex(name => name === trace_id)
+  const spanOf = (id: unknown) =>
+    typeof id === 'string' && id.toLowerCase() !== root(String(trace_id)) ? `${place}${id.slice(1)}` : id
+  return {
+    ...body,
+    ...(span_id !== undefined && { span_id: spanOf(span_id) }),
+    ...(parent_span_id !== undefined && { parent_span_id: spanOf(parent_span_id) }),
+    ...(typeof feedback_id === 'string' && { feedback_id: `${feedback_id}-${place}` }),
+  }
+}
 
 /** Runs cron or the queue. Live data must not change. */
 export async function runJob(tenant: Tenant, job: Job, bindings: Env = env): Promise<void> {

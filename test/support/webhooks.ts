@@ -180,12 +180,10 @@ export interface RecordedEvent {
 
 /** All of an organization's events, whether they were sent or not. */
 export async function recordedEvents({ id }: Pick<Org, 'id'>): Promise<RecordedEvent[]> {
+  const key = await stored.prepare('select key from organizations where id = ?').bind(id).first('key')
   const { results } = await stored
-    .prepare(
-      `select id, type, subject_id, at from webhook_events
-     where organization_key = (select key from organizations where id = ?) order by sequence`,
-    )
-    .bind(id)
+    .prepare('select id, type, subject_id, at from webhook_events where organization_key = ? order by sequence')
+    .bind(key)
     .all<RecordedEvent>()
   return results
 }
