@@ -5,7 +5,7 @@ import { findChromium } from './find-chromium.ts'
 
 if (findChromium()) {
   const playwright = resolve(import.meta.dirname, '../node_modules/@playwright/test/cli.js')
-  const env = { ...process.env, COUNTERSIGN_UI_BUILT: 'yes' }
+  const env = { ...process.env, COUNTERSIGN_BUILT: 'yes' }
   const { status } = spawnSync(process.execPath, [playwright, 'test'], { stdio: 'inherit', env })
   process.exitCode = status ?? 1
 } else {

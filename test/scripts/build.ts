@@ -4,8 +4,12 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { PROJECT } from './server.ts'
 
-/** Builds the Worker that the tests' servers run, and its pages unless `npm test` or someone else has built them. */
+/**
+ * Builds the Worker that the tests' servers run, and its pages unless someone has built them. `npm test` has just built
+ * both.
+ */
 export async function setup(): Promise<void> {
+  if (process.env.COUNTERSIGN_BUILT) return
   const hasPages = existsSync(join(PROJECT, 'dist/ui/index.html'))
   await promisify(execFile)('npm', ['run', hasPages ? 'build:worker' : 'build'], { cwd: PROJECT })
 }

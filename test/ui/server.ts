@@ -11,7 +11,7 @@ export default async function serve(): Promise<() => Promise<void>> {
   // `npm test` has just built the pages.
   const printed = await server.start(
     { SEED: 'none', ALLOW_LOCAL_WEBHOOKS: '1' },
-    process.env.COUNTERSIGN_UI_BUILT ? undefined : PROJECT,
+    process.env.COUNTERSIGN_BUILT ? undefined : PROJECT,
   )
   if (!(await server.isServing())) {
     await server.remove()
