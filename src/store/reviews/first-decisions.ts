@@ -4,7 +4,7 @@ import { reviews } from '../schema/reviews.ts'
 import { traces } from '../schema/traces.ts'
 
 /** Which first decisions on outputs of a version to read. */
-interface FirstDecisions {
+export interface FirstDecisions {
   versionId: SQL | string
   projectKey: SQL | number
   /** Inclusive. */
@@ -14,7 +14,12 @@ interface FirstDecisions {
   order: 'oldest' | 'newest'
   /** Default: the number that a watch counts. */
   limit?: number | undefined
+  /** The last of them, if other databases have some. */
+  last?: DecisionPlace | undefined
 }
+
+/** A decision's place in order. */
+export type DecisionPlace = readonly [createdAt: number, traceKey: number, spanId: string]
 
 /** The decisions that a watch counts on one version, with the counts when it looked. */
 export interface WatchedDecisions extends FirstDecisions {
@@ -26,7 +31,15 @@ export interface WatchedDecisions extends FirstDecisions {
  * A subquery for people's first decisions on spans that used a version, in order. Imported decisions don't count, and
  * neither do those that the span's next decision resets.
  */
-export function firstDecisions({ versionId, projectKey, from, to, order, limit = MAX_WATCHED }: FirstDecisions): SQL {
+export function firstDecisions({
+  versionId,
+  projectKey,
+  from,
+  to,
+  order,
+  limit = MAX_WATCHED,
+  last,
+}: FirstDecisions): SQL {
   const direction = sql.raw(order === 'oldest' ? 'asc' : 'desc')
   return sql`(
     select decided.trace_key, decided.span_id, decided.number, decided.created_at, decided.state, decided.error_type
@@ -35,6 +48,7 @@ export function firstDecisions({ versionId, projectKey, from, to, order, limit =
       and decided.project_key = ${projectKey}
       ${from === undefined ? sql`` : sql`and decided.created_at >= ${from}`}
       ${to === undefined ? sql`` : sql`and decided.created_at <= ${to}`}
+      ${last === undefined ? sql`` : sql`and (decided.created_at, decided.trace_key, decided.span_id) ${sql.raw(order === 'oldest' ? '<=' : '>=')} (${sql.join([...last], sql`, `)})`}
       and not exists (
         select 1 from ${reviews} as earlier
         where earlier.trace_key = decided.trace_key and earlier.span_id = decided.span_id

@@ -12,12 +12,18 @@ import {
 } from '../../domain/watch.ts'
 import { FOLLOWED_PROMPTS, SCANNED_TEXTS, WATCHES_AT_ONCE } from '../../limits.ts'
 import { hasExistingProject } from '../accounts/projects.ts'
+import { placeOrder } from '../core/across.ts'
 import { named, readPlain } from '../core/database.ts'
 import { epochsOf } from '../core/epochs.ts'
 import { sentEventsOf } from '../core/outbox.ts'
 import { rowSet, selectFor } from '../core/rows.ts'
 import type { Organization, Store, UnscopedStore } from '../core/store.ts'
-import { firstDecisions, type WatchedDecisions } from '../reviews/first-decisions.ts'
+import {
+  type DecisionPlace,
+  type FirstDecisions,
+  firstDecisions,
+  type WatchedDecisions,
+} from '../reviews/first-decisions.ts'
 import { organizations } from '../schema/accounts.ts'
 import { textActivations, textVersions, versionedTexts, watchLooks } from '../schema/texts.ts'
 
@@ -103,17 +109,23 @@ export async function findWatchedDecisions(
   if (watch?.place.projectKey !== projectKey) return undefined
   const to = watch.looks.at(-1)?.at
   const counted = watch[side]
-  return side === 'before'
-    ? { versionId: watch.previousVersionId, projectKey, to, order: 'newest', counted }
-    : {
-        versionId: watch.versionId,
-        projectKey,
-        from: watch.activatedAt,
-        to,
-        order: 'oldest',
-        limit: to && counted.n,
-        counted,
-      }
+  const decisions: WatchedDecisions =
+    side === 'before'
+      ? { versionId: watch.previousVersionId, projectKey, to, order: 'newest', counted }
+      : {
+          versionId: watch.versionId,
+          projectKey,
+          from: watch.activatedAt,
+          to,
+          order: 'oldest',
+          limit: to && counted.n,
+          counted,
+        }
+  if (store.shards.length === 1) return decisions
+  const { limit = MAX_WATCHED } = decisions
+  const [found = []] = await readDecisions(store, [decisions])
+  const last = found[limit - 1]
+  return { ...decisions, last: last && placeOf(last) }
 }
 
 /** The looks that were reached but aren't stored. */
@@ -204,9 +216,9 @@ async function countInShards(
   )
   const rows = Map.groupBy(found.flat(2), ({ promptId }) => promptId)
   const count = (lists: readonly (string | null)[], order: 'oldest' | 'newest') => {
-    const decisions = lists.flatMap((list): [at: number, isAccepted: number][] => JSON.parse(list ?? '[]'))
-    const counted = firstIn(decisions, ([at]) => at, order)
-    return JSON.stringify([counted.length, counted.filter(([, isAccepted]) => isAccepted === 1).length])
+    const decisions = lists.flatMap((list): [...DecisionPlace, isAccepted: number][] => JSON.parse(list ?? '[]'))
+    const counted = firstIn(decisions, ([at, traceKey, spanId]) => [at, traceKey, spanId], order)
+    return JSON.stringify([counted.length, counted.filter(([, , , isAccepted]) => isAccepted === 1).length])
   }
   return new Map(
     [...rows].map(([promptId, ofPrompt]) => [
@@ -228,11 +240,11 @@ async function countInShards(
 /** The decisions of several databases that a watch counts, in order. */
 function firstIn<Decision>(
   decisions: readonly Decision[],
-  timeOf: (decision: Decision) => number,
-  order: 'oldest' | 'newest',
+  placeOf: (decision: Decision) => DecisionPlace,
+  order: FirstDecisions['order'],
 ): Decision[] {
-  const direction = order === 'oldest' ? 1 : -1
-  return decisions.toSorted((one, other) => direction * (timeOf(one) - timeOf(other))).slice(0, MAX_WATCHED)
+  const compare = placeOrder(order === 'oldest' ? 'ascending' : 'descending')
+  return decisions.toSorted((one, other) => compare(placeOf(one), placeOf(other))).slice(0, MAX_WATCHED)
 }
 
 interface WatchRow extends WatchPlace {
@@ -338,9 +350,10 @@ const numberOf = (alias: 'version' | 'former'): SQL => {
 const countOf = (decisions: SQL): SQL =>
   sql`(select json_array(count(*), coalesce(sum(scanned.state = 'accepted'), 0)) from ${decisions} as scanned)`
 
-/** `[time, isAccepted]` of each decision, as JSON. */
+/** Each decision's place and whether it accepts the output, as JSON. */
 const listOf = (decisions: SQL): SQL =>
-  sql`(select json_group_array(json_array(scanned.created_at, scanned.state = 'accepted')) from ${decisions} as scanned)`
+  sql`(select json_group_array(json_array(
+    scanned.created_at, scanned.trace_key, scanned.span_id, scanned.state = 'accepted')) from ${decisions} as scanned)`
 
 const LOOKS = rowSet([
   'textKey',
@@ -431,17 +444,18 @@ async function takeLooks(store: Store, watches: readonly Watch[]): Promise<void>
 /** A decision that a watch counts. */
 interface Decision {
   at: number
+  traceKey: number
+  spanId: string
   state: string
   errorType: string | null
 }
 
+const placeOf = ({ at, traceKey, spanId }: Decision): DecisionPlace => [at, traceKey, spanId]
+
 const isAccepted = ({ state }: Decision): boolean => state === 'accepted'
 
 /** Reads several lists of first decisions, each in order, in one round trip. */
-async function readDecisions(
-  { shards }: Store,
-  lists: readonly (Parameters<typeof firstDecisions>[0] & { order: 'oldest' | 'newest' })[],
-): Promise<Decision[][]> {
+async function readDecisions({ shards }: Store, lists: readonly FirstDecisions[]): Promise<Decision[][]> {
   const found = await Promise.all(
     shards.map(({ database }) =>
       readPlain(
@@ -450,6 +464,8 @@ async function readDecisions(
           database
             .select({
               at: sql<number>`scanned.created_at`.as('at'),
+              traceKey: sql<number>`scanned.trace_key`.as('traceKey'),
+              spanId: sql<string>`scanned.span_id`.as('spanId'),
               state: sql<string>`scanned.state`.as('state'),
               errorType: sql<string | null>`scanned.error_type`.as('errorType'),
             })
@@ -461,7 +477,7 @@ async function readDecisions(
   return lists.map(({ order }, index) =>
     firstIn(
       found.flatMap(rows => rows[index] ?? []),
-      ({ at }) => at,
+      placeOf,
       order,
     ),
   )
