@@ -3,6 +3,7 @@ import { describe, it, vi } from 'vitest'
 import { DAY_MS } from '../../src/limits.ts'
 import { deliver } from '../support/attribution.ts'
 import { failingAt, wrapBindings } from '../support/bindings.ts'
+import { stored as everywhere, jobPlace } from '../support/database.ts'
 import type { Reply } from '../support/model-wire.ts'
 import { newOrg, type Org } from '../support/org.ts'
 import { aSuggestingModel, newSuggestible, PROMPT, SUGGESTED } from '../support/suggested.ts'
@@ -371,16 +372,16 @@ describe('a renamed step', () => {
 describe('deletion', () => {
   /** Runs the purges of a tenant's deleted traces and projects. */
   async function purge({ id }: Org) {
-    const { results } = await env.DB.prepare(
-      `select organization.key as organizationKey, trace.key as traceKey, trace.project_key as projectKey
-       from organizations organization join traces trace on trace.organization_key = organization.key
-       where organization.id = ?`,
-    )
-      .bind(id)
-      .all<{ organizationKey: number; traceKey: number; projectKey: number }>()
-    for (const { organizationKey, traceKey, projectKey } of results) {
+    const row = await env.DB.prepare('select key from organizations where id = ?').bind(id).first<{ key: number }>()
+    const organizationKey = row?.key ?? 0
+    const { results } = await everywhere
+      .prepare('select key as traceKey, project_key as projectKey from traces where organization_key = ?')
+      .bind(organizationKey)
+      .all<{ traceKey: number; projectKey: number }>()
+    for (const { traceKey, projectKey } of results) {
+      const place = await jobPlace(traceKey)
       await deliver({ kind: 'purge_project', organizationKey, projectKey })
-      await deliver({ kind: 'purge_trace', organizationKey, traceKey })
+      await deliver({ kind: 'purge_trace', organizationKey, traceKey, ...place })
     }
   }
 

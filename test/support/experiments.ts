@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { runJob } from '../../src/jobs/consumer.ts'
-import { stored } from './database.ts'
+import { jobPlace, stored } from './database.ts'
 import { newOrg, type Org } from './org.ts'
 import { newReviewed } from './reviews.ts'
 
@@ -104,7 +104,8 @@ export async function purgeTrace(org: Org, traceId: string): Promise<number> {
   const row = await keysOf(traceId)
   if (!row) throw new Error('no such trace')
   await org.owner.delete(`/api/traces/${traceId}`)
-  const job = { kind: 'purge_trace', organizationKey: row.organization_key, traceKey: row.key } as const
+  const place = await jobPlace(row.key)
+  const job = { kind: 'purge_trace', organizationKey: row.organization_key, traceKey: row.key, ...place } as const
   for (let run = 0; run < 2; run++) await runJob(job, env)
   return row.key
 }
