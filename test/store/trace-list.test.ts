@@ -1,6 +1,7 @@
 import { beforeAll, describe, it } from 'vitest'
 import { MAX_SCANNED_TRACES, PROBED_TRACES } from '../../src/limits.ts'
 import { rowsReadBy } from '../support/bindings.ts'
+import { isSharded } from '../support/database.ts'
 import { newOrg, type Org } from '../support/org.ts'
 import { manyTraces } from '../support/traces.ts'
 
@@ -41,7 +42,7 @@ describe.for([
   ['a search', searched],
   ['the list', listed],
 ] as const)('%s by several metadata fields', ([, pathOf]) => {
-  it.for([
+  it.skipIf(isSharded).for([
     ['a rare and a common field', ['rare=1', 'common=1'], 3, 1],
     ['a rare field and a conversation', ['rare=1', 'group_id=everyone'], 3, 1],
     ['a rare field and a long value', ['rare=1', REGION], 3, 1],
@@ -58,7 +59,7 @@ describe.for([
 })
 
 describe('a search', () => {
-  it.for([
+  it.skipIf(isSharded).for([
     ['a rare field', 'rare=1', 30],
     ['a common field', 'common=1', 7 * 100],
     ['a rare name and a rare field', 'name=rare&rare=1', 30],
@@ -93,7 +94,7 @@ describe('a search', () => {
     },
   )
 
-  it.for([
+  it.skipIf(isSharded).for([
     ['a status that no trace has', 'status=completed', 0],
     ['two common fields that no trace has together', 'even=1&odd=1', 0],
   ] as const)('warns if it did not scan every trace that could match: %s', async ([, query, count], { expect }) => {
