@@ -1,3 +1,4 @@
+import { env } from 'cloudflare:workers'
 import { beforeEach, describe, it } from 'vitest'
 import { sweep } from '../../src/jobs/sweep.ts'
 import {
@@ -116,11 +117,10 @@ describe('cron', () => {
       ),
     )
     const rows = 2 * PURGE_ROWS + 1
-    await stored
-      .prepare(
-        `with recursive n (i) as (select 1 union all select i + 1 from n where i < ?)
+    await env.DB.prepare(
+      `with recursive n (i) as (select 1 union all select i + 1 from n where i < ?)
        insert into webhook_deliveries (webhook_key, sequence, state, attempts, next_attempt_at) select ?, -i, 'pending', 0, 1 from n`,
-      )
+    )
       .bind(rows, gone)
       .run()
     await store(org, -DAY_MS)

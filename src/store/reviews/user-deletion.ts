@@ -224,15 +224,16 @@ async function renameInDays(
       ...releaseViews(store, { projectKey: project.key, ownerId: userId, newId }),
     ])
   }
-  // Not in one batch, because these may be in another database.
+  const items = renameInDatasets(
+    store,
+    { userId, newId },
+    sql`${datasets} cross join ${datasetEntries} as entry where ${datasets.projectKey} = ${project.key}`,
+    sql`0`,
+  )
+  // Not in a batch with the above, because these may be in another database.
   if (mayHaveTraces(store)) {
     await database.batch([
-      renameInDatasets(
-        store,
-        { userId, newId },
-        sql`${datasets} cross join ${datasetEntries} as entry where ${datasets.projectKey} = ${project.key}`,
-        sql`0`,
-      ),
+      items,
       database
         .insert(reviewDays)
         .select(
@@ -245,7 +246,7 @@ async function renameInDays(
         .onConflictDoUpdate(ADD_COUNTS),
       database.delete(reviewDays).where(isOld),
     ])
-  }
+  } else await items
   const next =
     lastDay === undefined ? { projectKey: project.key + 1, day: 0 } : { projectKey: project.key, day: lastDay + 1 }
   return { stage: 'days', at: next }

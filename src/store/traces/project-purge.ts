@@ -90,7 +90,7 @@ export async function purgeProject(
     () => deleteExperiments(store.control, projectKey),
     ...databases.map(each => () => deleteEvents(each, sql`project_key = ${projectKey}`)),
     ...deletions(projectKey).flatMap(({ table, limit, statement }) =>
-      (HOME_OF.get(getTableName(table)) === 'trace' ? shards : [store.control]).map(each => async () => {
+      databasesOf(store, table).map(each => async () => {
         const { meta } = await each.database.run(statement)
         return meta.changes === limit
       }),
@@ -127,6 +127,12 @@ async function deleteTraces({ database, organization }: Store, projectKey: numbe
 }
 
 const HOME_OF: ReadonlyMap<string, Home> = new Map(Object.entries(HOMES))
+
+/** The databases that may have a project's rows of a table, without copies, which follow the control database's. */
+function databasesOf({ control, shards, databases }: Store, table: SQLiteTable): readonly Store[] {
+  const home = HOME_OF.get(getTableName(table))
+  return home === 'trace' ? shards : home === 'every' ? databases : [control]
+}
 
 /**
  * The statements that delete a project's data other than traces, a limited number of rows each, children before
