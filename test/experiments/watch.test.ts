@@ -3,6 +3,7 @@ import { describe, it } from 'vitest'
 import { runJob } from '../../src/jobs/consumer.ts'
 import { sweep } from '../../src/jobs/sweep.ts'
 import { withoutQueue } from '../support/attribution.ts'
+import { jobPlace, stored } from '../support/database.ts'
 import { newOrg } from '../support/org.ts'
 import { reviewerOf } from '../support/reviews.ts'
 import { newWatched, WATCHED_STEP } from '../support/watched.ts'
@@ -18,14 +19,14 @@ const looksOf = async (promptId: string) =>
 
 /** Deletes a span's trace and purges it. */
 async function purgeTraceOf(org: { owner: { delete: (path: string) => Promise<unknown> } }, spanId: string) {
-  const row = await env.DB.prepare(
-    'select t.id, t.key, t.organization_key from spans s join traces t on t.key = s.trace_key where s.id = ?',
-  )
+  const row = await stored
+    .prepare('select t.id, t.key, t.organization_key from spans s join traces t on t.key = s.trace_key where s.id = ?')
     .bind(spanId)
     .first<{ id: string; key: number; organization_key: number }>()
   if (!row) throw new Error('no such span')
+  const place = await jobPlace(row.key)
   await org.owner.delete(`/api/traces/${row.id}`)
-  await runJob({ kind: 'purge_trace', organizationKey: row.organization_key, traceKey: row.key }, env)
+  await runJob({ kind: 'purge_trace', organizationKey: row.organization_key, traceKey: row.key, ...place }, env)
 }
 
 describe("a prompt's watch", () => {

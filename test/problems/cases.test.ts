@@ -4,7 +4,7 @@ import { afterEach, describe, inject, it, vi } from 'vitest'
 import { runJob } from '../../src/jobs/consumer.ts'
 import { DAY_MS } from '../../src/limits.ts'
 import { aSpan } from '../support/builders.ts'
-import { stored } from '../support/database.ts'
+import { jobPlace, stored } from '../support/database.ts'
 import { type ApiResponse, newOrg, type Org } from '../support/org.ts'
 import { blame } from '../support/problems.ts'
 import { newReviewed } from '../support/reviews.ts'
@@ -169,7 +169,8 @@ async function play(acts: readonly Act[]) {
         .bind(reviewed.id)
         .first<{ key: number; organization_key: number; name: string }>()
       const model: ModelTrace = { name: row?.name ?? '', spans: STEPS.map(step => ({ step })) }
-      const job = { kind: 'purge_trace' as const, organizationKey: row?.organization_key ?? 0, traceKey: row?.key ?? 0 }
+      const keys = { organizationKey: row?.organization_key ?? 0, traceKey: row?.key ?? 0 }
+      const job = { kind: 'purge_trace' as const, ...keys, ...(await jobPlace(keys.traceKey)) }
       return { ...reviewed, spanIds, model, job }
     }),
   )

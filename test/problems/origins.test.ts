@@ -135,17 +135,16 @@ describe('the list of problems', () => {
   })
 
   it('ends a page after a few problems with a candidate', async ({ expect }) => {
-    const { org, id } = await newReviewed('Yes')
-    const { key } = (await keysOf(id)) ?? {}
+    const { org } = await newReviewed('Yes')
     const prompt = { projectSlug: 'support', stepId: 'step', content: 'x' }
     const { versionId, id: promptId } = (await org.owner.post('/api/prompts', prompt)).body
     const numbers = JSON.stringify(Array.from({ length: MAX_LISTED_CANDIDATES + 2 }, (_, index) => index))
     await stored
       .prepare(
         `insert into problems (project_key, step_id, error_type, doc_slug, is_dismissed, candidate_version_id, candidate_at, updated_at, revision)
-       select project_key, 'step', 'type_' || item.value, '', 0, ?2, 1, 1, 'a' from json_each(?3) as item cross join traces where traces.key = ?1`,
+       select projects.key, 'step', 'type_' || item.value, '', 0, ?2, 1, 1, 'a' from json_each(?3) as item cross join projects where projects.id = ?1`,
       )
-      .bind(key, versionId, numbers)
+      .bind(org.project.id, versionId, numbers)
       .run()
     for (const state of ['', '&state=live']) {
       const first = await listOf(org, state)

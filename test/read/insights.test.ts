@@ -6,7 +6,7 @@ import { DAY_MS } from '../../src/limits.ts'
 import { newDisputed, withMessages } from '../support/attribution.ts'
 import { rowsReadBy, wrapBindings } from '../support/bindings.ts'
 import { aFeedback } from '../support/builders.ts'
-import { stored } from '../support/database.ts'
+import { isSharded, jobPlace, stored } from '../support/database.ts'
 import { newOrg } from '../support/org.ts'
 import { newReviewed, reviewerOf } from '../support/reviews.ts'
 import { manyTraces } from '../support/traces.ts'
@@ -153,7 +153,7 @@ describe('GET /api/insights', () => {
     for (const uuid of [id, other.id, expired.id]) {
       const keys = await keyOf(uuid)
       if (!keys) throw new Error('trace not found')
-      jobs.push({ kind: 'purge_trace', ...keys } as const)
+      jobs.push({ kind: 'purge_trace', ...keys, ...(await jobPlace(keys.traceKey)) } as const)
     }
     const { JOBS, ...withoutQueue } = env
     const withoutConsumer = org.clientOf(org.ownerKey, withoutQueue)
@@ -174,8 +174,8 @@ describe('GET /api/insights', () => {
     expect(await totals()).toEqual({ decided: [2, 0], types: 0, version: 0, today: [2] })
     expect((await org.read.get(`/api/spans/${spanId}`)).status).toBe(404)
     // No count may become negative.
-    const { results } = await stored.prepare('select sum(accepted) as n from review_days where accepted < 0').all()
-    expect(results).toEqual([{ n: null }])
+    const { results } = await stored.prepare('select count(*) as n from review_days where accepted < 0').all()
+    expect(results).toEqual([{ n: 0 }])
   })
 
   it("counts an engine's last answer on a trace for the step that it blames", async ({ expect }) => {
@@ -268,7 +268,7 @@ describe('GET /api/insights', () => {
     expect(names.toSorted()).toEqual(['Reviewer', email, 'Night shift'].toSorted())
   })
 
-  it('reads the same number of rows, no matter how many traces there are', async ({ expect }) => {
+  it.skipIf(isSharded)('reads the same number of rows, no matter how many traces there are', async ({ expect }) => {
     const rowsOf = async (count: number) => {
       const org = await newOrg()
       await manyTraces(org, count, () => ({ name: 'run', fields: {} }))
@@ -293,7 +293,7 @@ describe('GET /api/insights', () => {
 })
 
 describe('the migration that starts the counts', () => {
-  it('counts earlier decisions and answers', async ({ expect }) => {
+  it.skipIf(isSharded)('counts earlier decisions and answers', async ({ expect }) => {
     const fixture = await newReviewed('Yes')
     const { org } = fixture
     await fixture.review({ decision: 'accept' })

@@ -4,7 +4,7 @@ import { claimAttribution } from '../../src/store/attribution/leases.ts'
 import { requestAttribution } from '../../src/store/attribution/requests.ts'
 import { storeOf } from './attribution.ts'
 import { aFeedback } from './builders.ts'
-import { stored } from './database.ts'
+import { placeOf, stored } from './database.ts'
 import type { Org } from './org.ts'
 
 /** An engine's answer. */
@@ -27,8 +27,8 @@ export async function addAnswer(
   id: string,
   { errorType, spanId = null, docSlug = null, confidence = 0.8 }: Blame,
 ): Promise<void> {
-  const store = await storeOf(org)
   const traceKey = await stored.prepare('select key from traces where id = ?').bind(id).first<number>('key')
+  const store = (await storeOf(org)).in((await placeOf(traceKey)).shard)
   const now = Date.now()
   await requestAttribution(store, id, { force: true, now })
   const claim = await claimAttribution(store, traceKey ?? 0, { token: newRevision(), now })
