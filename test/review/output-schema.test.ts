@@ -1,13 +1,18 @@
+import { env } from 'cloudflare:workers'
 import { describe, it } from 'vitest'
+import { followShards } from '../../src/jobs/follow-shards.ts'
 import { stored } from '../support/database.ts'
 import { newReviewed } from '../support/reviews.ts'
 
 /** Stores a schema without checking it, as older releases did. */
-const storeSchema = (versionId: string, schema: object) =>
-  stored
+async function storeSchema(versionId: string, schema: object) {
+  await stored
     .prepare('update text_versions set output_schema = ? where id = ?')
     .bind(JSON.stringify(schema), versionId)
     .run()
+  // Copies it to the other databases, if there are any.
+  await followShards(env, Date.now())
+}
 
 describe("a step's outputSchema", () => {
   const SCHEMA = {
