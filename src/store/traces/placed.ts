@@ -18,7 +18,7 @@ export const storeOfTrace = async (store: Store, id: string): Promise<Store> =>
   (await storesOfTraces(store, [id])).get(id) ?? store
 
 /** The stores of the traces with these read ids. */
-export const storesOfTraces = (store: Store, ids: readonly string[]): Promise<Map<string, Store>> =>
+const storesOfTraces = (store: Store, ids: readonly string[]): Promise<Map<string, Store>> =>
   storesIn(store, ids, epochsIn(store.organization))
 
 /**
@@ -85,7 +85,7 @@ export const storeOfSpan = async (store: Store, id: string): Promise<Store> =>
   (await storesOfSpans(store, [id])).get(id) ?? store.shards[0] ?? store
 
 /** The stores of spans. If several have a span with an id, the one that received it last. */
-export const storesOfSpans = (store: Store, ids: readonly string[]): Promise<Map<string, Store>> =>
+const storesOfSpans = (store: Store, ids: readonly string[]): Promise<Map<string, Store>> =>
   newestStores(store, ids, async ({ database, organization }) =>
     database
       .select({ id: spans.id, at: sql<number>`coalesce(${spans.receivedAt}, 0)` })

@@ -213,11 +213,7 @@ const searchedColumns = {
 }
 
 /** The traces of one database with these keys, by key. Deleted ones are missing. */
-export async function findListed(
-  store: Store,
-  project: Project,
-  keys: readonly number[],
-): Promise<Map<number, ListedTrace>> {
+async function findListed(store: Store, project: Project, keys: readonly number[]): Promise<Map<number, ListedTrace>> {
   if (keys.length === 0) return new Map()
   const rows = await store.database
     .select({ key: traces.key, ...summaryColumns, ...listedColumns(store) })
