@@ -166,7 +166,7 @@ export const expanded = <Sent extends Command | Job | Racer>(sent: Sent, ids: Id
 function withOwnIds<Body extends object>(body: Body, { root }: Ids): Body {
   if (!isSharded) return body
   const { trace_id, span_id, parent_span_id, feedback_id } = body as Record<string, unknown>
-  const place = TRACES.findIndex(name => name === trace_id)
+  const place = TRACES.indexOf(String(trace_id))
   const spanOf = (id: unknown) =>
     typeof id === 'string' && id.toLowerCase() !== root(String(trace_id)) ? `${place}${id.slice(1)}` : id
   return {
