@@ -1,7 +1,6 @@
 import { env } from 'cloudflare:workers'
 import type { Env } from '../../src/env.ts'
 import type { Ask } from '../../src/rate-limit/window.ts'
-import { boundShards, databaseOf } from '../../src/store/core/store.ts'
 
 /** A request's binding calls and the rows that it wrote. */
 export interface Counts {
@@ -101,6 +100,10 @@ export function wrapBindings(
         return { ...wrapCalls(session), getBookmark: () => session.getBookmark() }
       },
     }) as unknown as D1Database
+  // The benchmarks run this file without the rest of the project, so it can't import what finds the shards.
+  const shards = Object.entries<unknown>({ ...env }).filter((entry): entry is [string, D1Database] =>
+    /^DB_\d+$/.test(entry[0]),
+  )
   const intercepted = <T extends object>(
     binding: 'PAYLOADS' | 'RATE_LIMITER' | 'JOBS',
     target: T,
@@ -117,7 +120,7 @@ export function wrapBindings(
   return {
     ...env,
     DB: wrapDatabase(env.DB),
-    ...Object.fromEntries(boundShards(env).map(shard => [`DB_${shard}`, wrapDatabase(databaseOf(env, shard))])),
+    ...Object.fromEntries(shards.map(([name, shard]) => [name, wrapDatabase(shard)])),
     PAYLOADS: intercepted('PAYLOADS', env.PAYLOADS, ['put', 'get', 'delete', 'list', 'head']),
     RATE_LIMITER: new Proxy(env.RATE_LIMITER, {
       get: (namespace, property) =>
