@@ -5,7 +5,7 @@ import { datasetUuid } from '../../src/domain/ids.ts'
 import { runJob } from '../../src/jobs/consumer.ts'
 import { wrapBindings } from '../support/bindings.ts'
 import { timeAfter } from '../support/builders.ts'
-import { stored } from '../support/database.ts'
+import { jobPlace, stored } from '../support/database.ts'
 import { client, newOrg } from '../support/org.ts'
 import { adjudicatorOf, newVoted, setPolicy } from '../support/voting.ts'
 import { receive, recordedEvents, subscribe } from '../support/webhooks.ts'
@@ -314,7 +314,8 @@ async function purge({ org, id }: Awaited<ReturnType<typeof play>>) {
   const [trace] = await rowsOf<{ key: number; organization_key: number }>('select * from traces where id = ?', id)
   if (!trace) throw new Error('trace not found')
   await org.owner.delete(`/api/traces/${id}`)
-  await runJob({ kind: 'purge_trace', organizationKey: trace.organization_key, traceKey: trace.key }, env)
+  const place = await jobPlace(trace.key)
+  await runJob({ kind: 'purge_trace', organizationKey: trace.organization_key, traceKey: trace.key, ...place }, env)
   for (const table of ['votes', 'disputes', 'review_claims', 'reviews']) {
     mustEqual(`the rows of ${table}`, (await rowsOf(`select 1 from ${table} where trace_key = ?`, trace.key)).length, 0)
   }

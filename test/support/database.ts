@@ -48,7 +48,7 @@ function databasesFor(sql: string): D1Database[] {
 const usesTable = (sql: string, table: string): boolean =>
   new RegExp(`\\b(?:from|join|into|update|table)\\s+\\(*"?${table}\\b`, 'i').test(sql)
 
-const COUNTS = /^\s*select\s+(?:count|total|sum)\(/i
+const COUNTS = /^\s*select\s+(?:coalesce\()?(?:count|total|sum)\(/i
 
 /** A statement that runs in each database that has its tables. */
 class StatementOfAll {
