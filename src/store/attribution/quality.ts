@@ -57,16 +57,7 @@ async function shareLimit<Filter extends ComparisonFilter>(
   filter: Filter,
 ): Promise<{ bounded: Filter; isCut: boolean }> {
   if (store.shards.length === 1) return { bounded: filter, isCut: false }
-  const counts = await readShards(store, ({ database }) =>
-    database.$count(
-      database
-        .select({ number: reviews.number })
-        .from(reviews)
-        .where(isScanned(project, filter))
-        .limit(MAX_COMPARED_DECISIONS + 1)
-        .as('scanned'),
-    ),
-  )
+  const counts = await readShards(store, shard => shard.database.$count(decisionsToScan(shard, project, filter)))
   if (counts.reduce((sum, count) => sum + count, 0) <= MAX_COMPARED_DECISIONS) return { bounded: filter, isCut: false }
   const times = await readShards(store, ({ database }) =>
     database
@@ -82,6 +73,15 @@ async function shareLimit<Filter extends ComparisonFilter>(
   )
   return { bounded: { ...filter, from: from ?? filter.from }, isCut: true }
 }
+
+/** The decisions of one database that would be scanned, and one more if there are too many. */
+const decisionsToScan = ({ database }: Store, project: Project, filter: ComparisonFilter) =>
+  database
+    .select({ number: reviews.number })
+    .from(reviews)
+    .where(isScanned(project, filter))
+    .limit(MAX_COMPARED_DECISIONS + 1)
+    .as('scanned')
 
 async function compareIn(store: Store, project: Project, filter: ComparisonFilter): Promise<Comparison> {
   const { database } = store
@@ -107,14 +107,7 @@ async function compareIn(store: Store, project: Project, filter: ComparisonFilte
         sql`scanned_traces.named`,
         sql`tenth`,
       ),
-    database.select({ count: sql<number>`count(*)`.as('count') }).from(
-      database
-        .select({ number: reviews.number })
-        .from(reviews)
-        .where(isScanned(project, filter))
-        .limit(MAX_COMPARED_DECISIONS + 1)
-        .as('scanned'),
-    ),
+    database.select({ count: sql<number>`count(*)`.as('count') }).from(decisionsToScan(store, project, filter)),
     ...errorTypeQueries(store, project.key),
   ])
   const isCut = (counted?.count ?? 0) > MAX_COMPARED_DECISIONS
