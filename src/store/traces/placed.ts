@@ -10,7 +10,7 @@ import { traces } from '../schema/traces.ts'
 
 /*
  * Finds the database of a trace and of what belongs to it. With one database, nothing is read. If nothing is found, the
- * caller gets a store that doesn't have it either, and so comes to the same result.
+ * caller gets a store without it, and its own query finds nothing either.
  */
 
 /** The store of the trace with this read id. */
