@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import type { Client } from './client.ts'
-import type { Database } from './server.ts'
+import { type Database, runRepeatable } from './server.ts'
 
 const Dataset = v.object({ id: v.string() })
 const Page = v.object({ nextCursor: v.nullable(v.string()) })
@@ -14,31 +14,34 @@ export async function makeDataset(client: Client): Promise<string> {
   return v.parse(Dataset, JSON.parse(body)).id
 }
 
+/** Traces per statement, which must finish within seconds. */
+const TRACES_PER_STATEMENT = 50_000
+
 /**
  * Makes an item of each sample trace's answer. The rows look as if somebody had accepted each answer through the API,
  * but this is many times faster.
  */
-export async function addItems(database: Database): Promise<void> {
+export async function addItems(database: Database, traces: number): Promise<void> {
   const input = JSON.stringify({ question: 'How long is the warranty?' })
   const output = JSON.stringify({ answer: 'The warranty is 24 months from the day of purchase.' })
-  await database
-    .prepare(
-      `insert into dataset_entries (project_key, step_id, trace_key, item_id, sequence, change, decision, split,
-         is_split_set, is_excluded, is_stale, values_sequence, review_id, reviewed_id, decided_at, input_hash,
-         output_revision, input, output, expected, metadata)
-       select traces.project_key, 'answer', traces.key, spans.id, numbered.number, 'decision', 'accept', 'train', 0, 0, 0,
-         numbered.number, spans.id, spans.id, traces.timestamp, spans.id, spans.id, ?1, ?2, ?2, '{}'
-       from (select key, row_number() over (order by key) as number from traces) as numbered
-       cross join traces cross join spans
-       where traces.key = numbered.key and spans.trace_key = traces.key and spans.step_id = 'answer'`,
-    )
-    .bind(input, output)
-    .run()
-  await database
-    .prepare(
+  const insert = database.prepare(
+    `insert or ignore into dataset_entries (project_key, step_id, trace_key, item_id, sequence, change, decision, split,
+       is_split_set, is_excluded, is_stale, values_sequence, review_id, reviewed_id, decided_at, input_hash,
+       output_revision, input, output, expected, metadata)
+     select traces.project_key, 'answer', traces.key, spans.id, numbered.number, 'decision', 'accept', 'train', 0, 0, 0,
+       numbered.number, spans.id, spans.id, traces.timestamp, spans.id, spans.id, ?1, ?2, ?2, '{}'
+     from (select key, row_number() over (order by key) as number from traces order by key limit ?3 offset ?4) as numbered
+     cross join traces cross join spans
+     where traces.key = numbered.key and spans.trace_key = traces.key and spans.step_id = 'answer'`,
+  )
+  for (let offset = 0; offset < traces; offset += TRACES_PER_STATEMENT) {
+    await runRepeatable(insert.bind(input, output, TRACES_PER_STATEMENT, offset))
+  }
+  await runRepeatable(
+    database.prepare(
       'update datasets set accepted = entries.n, sequence = entries.n from (select count(*) as n from dataset_entries) as entries',
-    )
-    .run()
+    ),
+  )
 }
 
 /** The cursor after the first half of a dataset's items. */

@@ -1,4 +1,4 @@
-import { type Database, migrate } from './server.ts'
+import { type Database, migrate, runRepeatable } from './server.ts'
 
 /** Copies per statement. A statement must finish within seconds and keep its journal small. */
 const COPIES_PER_STATEMENT = 20
@@ -74,9 +74,7 @@ export async function multiply(source: Database, target: Database, copies: numbe
         first,
         Math.min(first + COPIES_PER_STATEMENT, last) - 1,
       )
-      // While a statement runs for seconds, its Worker closes idle connections, and the next statement may have been
-      // sent on one of them. Inserting the same rows again changes nothing.
-      await statement.run().catch(() => statement.run())
+      await runRepeatable(statement)
     }
   }
 }

@@ -37,7 +37,7 @@ export const scale: Benchmark = async options => {
   }
   const places: Place[] = []
   for (const { traces, name } of sizes) {
-    await addItems(await server.databaseOf(name))
+    await addItems(await server.databaseOf(name), traces)
     const [plain, measured] = [await server.urlOf(name), await server.urlOf(`measured-${name}`)]
     places.push(await findPlace(client.at(plain), client.at(measured), { traces, datasetId, people }))
   }

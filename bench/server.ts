@@ -165,3 +165,11 @@ export async function migrate(database: Database): Promise<void> {
   const migrations = await migrationsOf(PROJECT)
   await database.batch(migrations.flatMap(({ statements }) => statements.map(sql => database.prepare(sql))))
 }
+
+/**
+ * Runs a statement that may run for seconds and changes nothing when it's repeated. Meanwhile its Worker closes idle
+ * connections, and the statement may have been sent on one of them, so it's sent again if it fails.
+ */
+export async function runRepeatable(statement: ReturnType<Database['prepare']>): Promise<void> {
+  await statement.run().catch(() => statement.run())
+}
