@@ -1,4 +1,5 @@
 import {
+  EPOCHS_STALE_MS,
   ISOLATE_CACHE_ENTRIES,
   KEY_FRESH_MS,
   KEY_STALE_MS,
@@ -10,7 +11,7 @@ import {
 import { lookUpSecret } from '../rate-limit/address.ts'
 import { Deadline, within } from '../store/core/deadline.ts'
 import { IsolateCache } from '../store/core/isolate-cache.ts'
-import { openUnscopedStore, type UnscopedStore } from '../store/core/store.ts'
+import { boundShards, openUnscopedStore, type UnscopedStore } from '../store/core/store.ts'
 import type { Lookup } from './lookup.ts'
 
 interface Entry<Found> {
@@ -44,7 +45,8 @@ export class Remembered<Found> {
   /**
    * Returns the identity behind a credential, or undefined if it's unknown. Looks it up again once the cached result is
    * stale. While D1 is slow or doesn't respond, a credential seen in the last ten minutes keeps working, because
-   * clients don't retry a 401; an unknown one gets a 503. The lookup continues after the response, so a slow D1 doesn't
+   * clients don't retry a 401; an unknown one gets a 503. With shards, that's 45 seconds, because the credential comes
+   * with the epochs that say where traces are. The lookup continues after the response, so a slow D1 doesn't
    * keep a revoked credential alive. 429 if an address that guesses credentials sends one that isn't cached.
    */
   async get(
@@ -54,7 +56,7 @@ export class Remembered<Found> {
     if (this.#ended.get(credential)) return undefined
     const known = this.#entries.get(credential)
     const age = known ? now - known.checkedAt : Number.POSITIVE_INFINITY
-    if (!known || age > KEY_STALE_MS) {
+    if (!known || age > (boundShards(env).length > 0 ? EPOCHS_STALE_MS : KEY_STALE_MS)) {
       if (now < (this.#unknown.get(credential) ?? 0)) return undefined
       const lookUp = () => this.#lookUp(credential, openUnscopedStore(env, deadline), now)
       return known || !this.#isSecret ? lookUp() : lookUpSecret(address, lookUp, now)

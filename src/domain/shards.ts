@@ -1,4 +1,4 @@
-import { MAX_EPOCHS } from '../limits.ts'
+import { EPOCH_SETTLE_MS, MAX_CLOCK_DIFFERENCE_MS, MAX_EPOCHS } from '../limits.ts'
 
 /**
  * The databases that hold traces. A shard is a number: 0 is the binding `DB`, and 1 is `DB_1`. Without epochs, all
@@ -40,10 +40,24 @@ export function shardOf(id: string, { shards }: Epoch): number {
   return shards[Number.parseInt(id.slice(0, 8), 16) % shards.length] ?? 0
 }
 
+/** The epochs in which traces may have been created, newest first: where clocks are ahead, the next one has begun. */
+export const usedEpochs = (epochs: readonly Epoch[], now: number): readonly Epoch[] =>
+  begunEpochs(epochs, now + MAX_CLOCK_DIFFERENCE_MS)
+
 /** The shards that may have the trace with this read id, the newest epoch's first. */
 export const shardsOfTrace = (id: string, epochs: readonly Epoch[], now: number): readonly number[] => [
-  ...new Set(begunEpochs(epochs, now).map(epoch => shardOf(id, epoch))),
+  ...new Set(usedEpochs(epochs, now).map(epoch => shardOf(id, epoch))),
 ]
+
+/**
+ * When the epochs end in which a shard gets the trace with this read id: the shard's own clock decides whether it still
+ * may create the trace. Null if that doesn't matter, because there's no such end or it was long ago.
+ */
+export function endsAt(id: string, epochs: readonly Epoch[], shard: number, now: number): number | null {
+  const last = epochs.findLastIndex(epoch => shardOf(id, epoch) === shard)
+  const end = epochs[last + 1]?.from ?? null
+  return end === null || end + EPOCH_SETTLE_MS < now ? null : end
+}
 
 /** The epochs of a project that's created while new traces go to these shards. Null if there are no shards yet. */
 export const firstEpochs = (shards: readonly number[]): string | null =>

@@ -9,7 +9,7 @@ import { findApiError, notFound } from '../http/errors.ts'
 import { BatchResult, Results } from '../http/results.ts'
 import { parse } from '../http/validation.ts'
 import { ARRIVALS_PER_MILLISECOND, EVENTS_PER_TURN, MAX_BATCH_BYTES, MAX_BATCH_EVENTS } from '../limits.ts'
-import type { Project } from '../store/accounts/projects.ts'
+import type { PlacedProject, Project } from '../store/accounts/projects.ts'
 import { attributionMessages } from '../store/attribution/requests.ts'
 import type { Store } from '../store/core/store.ts'
 import { saveFeedback } from '../store/reviews/feedback.ts'
@@ -131,7 +131,7 @@ async function assignedSpan({ id }: Project, { type, body }: IndexedEvent): Prom
 interface Scope {
   caller: Caller
   store: Store
-  project: Project
+  project: PlacedProject
   now: number
 }
 

@@ -1,9 +1,9 @@
 import { posted } from '../domain/derived-trace.ts'
 import { leftWarnings, searchableFields, searchWarnings } from '../domain/metadata.ts'
 import { isSameState, mergeCall, newState, type TraceCall, type TraceState } from '../domain/trace-status.ts'
-import { type Project, requireExisting } from '../store/accounts/projects.ts'
+import type { PlacedProject } from '../store/accounts/projects.ts'
 import type { Store } from '../store/core/store.ts'
-import type { TraceDraft, TraceRecord } from '../store/traces/trace-rows.ts'
+import { requireCreatable, type TraceDraft, type TraceRecord } from '../store/traces/trace-rows.ts'
 import { traceUpdate, updateTraces } from '../store/traces/trace-updates.ts'
 import { addTraces, findTraces } from '../store/traces/traces.ts'
 
@@ -28,16 +28,19 @@ export interface Recorded {
  */
 export async function recordCalls(
   store: Store,
-  project: Project,
+  project: PlacedProject,
   groups: readonly CallsOnTrace[],
 ): Promise<Map<string, Recorded>> {
   const recorded = new Map<string, Recorded>()
   const created = new Set<string>()
   let losses = 0
   // A remaining group got a key that was taken, or its trace was deleted after it was read. It starts over, unless the
-  // project is gone.
+  // project is gone or the trace would now be in another database.
   for (let pending = groups; pending.length > 0; pending = pending.filter(({ draft }) => !recorded.has(draft.id))) {
-    if (pending !== groups) await requireExisting(store, project)
+    if (pending !== groups) {
+      const ids = pending.map(({ draft }) => draft.id)
+      await requireCreatable(store, project, ids)
+    }
     const added = await addTraces(store, project, await Promise.all(pending.map(toNewTrace)))
     for (const { id, isNew } of added.values()) if (isNew) created.add(id)
     let merges = mergeInto(added, pending)

@@ -110,7 +110,9 @@ async function place(
   for (let step = 0; step < PLACING_STEPS; step++) {
     const cursor = await findDuePass(control, 'epochs', now)
     if (cursor === undefined) return
-    const last = await placeProjects(control, wanted, { after: Number(cursor), now, from: now + EPOCH_DELAY_MS })
+    // The run may have taken a while.
+    const from = Math.max(now, Date.now()) + EPOCH_DELAY_MS
+    const last = await placeProjects(control, wanted, { after: Number(cursor), now, from })
     const next = last === null ? { cursor: '', dueAt: now + PLACING_PASS_MS } : { cursor: String(last), dueAt: now }
     await savePass(control, 'epochs', next)
   }

@@ -35,8 +35,18 @@ export const MAX_CHANGE_ATTEMPTS = 5
 /** How many changed rows one copy to a shard transfers, and how many of them may be texts, which are large. */
 export const COPIED_CHANGES = 500
 export const COPIED_TEXT_VERSIONS = 10
-/** How long before it begins an epoch is written. By then, every isolate has looked the project up again. */
+/** How long before it begins an epoch is written, and how much later than planned that may happen. */
 export const EPOCH_DELAY_MS = 2 * 60_000
+export const MAX_EPOCH_LATENESS_MS = 10_000
+/**
+ * On a deployment with shards, what an isolate knows about epochs is too old for a new request after this long. With half
+ * a minute for its upload and ten seconds for its writes, every request that runs when an epoch begins knows the epoch.
+ */
+export const EPOCHS_STALE_MS = 45_000
+/** Clocks of isolates and databases differ by less than this. */
+export const MAX_CLOCK_DIFFERENCE_MS = 20_000
+/** From this long after an epoch begins, no request still goes by the one before it. */
+export const EPOCH_SETTLE_MS = 60_000
 /**
  * A database with more bytes than this gets no new traces, because D1 holds 10 GB: the traces that it has may grow. It
  * gets some again once it's below the second number, so that the shards don't change back and forth.

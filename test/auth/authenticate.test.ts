@@ -1,8 +1,10 @@
+import { env } from 'cloudflare:workers'
 import { afterEach, describe, it, vi } from 'vitest'
-import { KEY_FRESH_MS, KEY_STALE_MS } from '../../src/limits.ts'
+import { EPOCHS_STALE_MS, KEY_FRESH_MS, KEY_STALE_MS } from '../../src/limits.ts'
 import { wrapBindings } from '../support/bindings.ts'
-import { stored } from '../support/database.ts'
-import { newOrg } from '../support/org.ts'
+import { aTrace } from '../support/builders.ts'
+import { isSharded, stored } from '../support/database.ts'
+import { newOrg, send } from '../support/org.ts'
 
 const OVERLOADED = 'D1_ERROR: D1 DB is overloaded. Requests queued for too long.'
 
@@ -34,6 +36,29 @@ describe('a key while D1 is unreachable', () => {
     vi.setSystemTime(Date.now() + KEY_STALE_MS)
     expect((await list(org.projectKey)).status).toBe(503)
   })
+
+  it('works for only 45 seconds if there are shards, because it comes with the epochs', async ({ expect }) => {
+    vi.spyOn(console, 'error').mockImplementation(() => {})
+    const org = await newOrg()
+    let isDown = false
+    const bindings = wrapBindings(async (binding, call) => {
+      if (binding === 'DB' && isDown) {
+        isDown = false
+        throw new Error(OVERLOADED)
+      }
+      return call()
+    })
+    const { get } = org.clientOf(org.projectKey, isSharded ? bindings : { ...bindings, DB_1: env.REPLICA })
+    const list = async () => (await get('/api/traces?projectSlug=support')).status
+    expect(await list()).toBe(200)
+    const now = Date.now()
+    vi.useFakeTimers({ toFake: ['Date'], now: now + EPOCHS_STALE_MS - 1000 })
+    isDown = true
+    expect(await list()).toBe(200)
+    vi.setSystemTime(now + EPOCHS_STALE_MS + 1000)
+    isDown = true
+    expect(await list()).toBe(503)
+  })
 })
 
 describe('a key while D1 is slow', () => {
@@ -56,4 +81,20 @@ describe('a key while D1 is slow', () => {
     expect((await org.clientOf(org.projectKey, slow).get('/api/traces?projectSlug=support')).status).toBe(200)
     expect((await org.bearer().get('/api/traces?projectSlug=support')).status).toBe(401)
   })
+})
+
+it('a key is looked up again after a slow upload', async ({ expect }) => {
+  const org = await newOrg()
+  const key = await org.keyFor({})
+  const upload = async (controller: ReadableStreamDefaultController) => {
+    await stored.prepare('update api_keys set revoked_at = 1 where prefix = ?').bind(key.slice(0, 8)).run()
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + KEY_FRESH_MS + 1 })
+    controller.enqueue(new TextEncoder().encode(JSON.stringify(aTrace())))
+    controller.close()
+  }
+  // The upload begins when the body is read.
+  const body = new ReadableStream({ pull: upload }, { highWaterMark: 0 })
+  const headers = { 'x-api-key': key, 'content-type': 'application/json' }
+  const request = new Request('https://countersign.test/api/v1/traces', { method: 'POST', headers, body })
+  expect((await send(request)).status).toBe(401)
 })

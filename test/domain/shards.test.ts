@@ -1,13 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import {
   begunEpochs,
+  endsAt,
   firstEpochs,
   formatEpochs,
   parseEpochs,
+  shardOf,
   shardsOfTrace,
   withEpoch,
 } from '../../src/domain/shards.ts'
-import { MAX_EPOCHS } from '../../src/limits.ts'
+import { EPOCH_SETTLE_MS, MAX_CLOCK_DIFFERENCE_MS, MAX_EPOCHS } from '../../src/limits.ts'
 
 const NOW = 1_000_000
 const FROM = NOW + 1000
@@ -43,7 +45,8 @@ describe('an added epoch', () => {
       for (const [id, known] of places) {
         const shards = shardsOfTrace(id, epochs, now)
         for (const shard of known) expect(shards).toContain(shard)
-        known.add(shards[0] ?? -1)
+        const [current] = begunEpochs(epochs, now)
+        if (current) known.add(shardOf(id, current))
       }
     }
     expect(parseEpochs(text).length).toBeLessThanOrEqual(6)
@@ -54,6 +57,24 @@ describe('an added epoch', () => {
     expect(added(full, [1, 2])).toBe(full)
     const less = formatEpochs(parseEpochs(full).slice(1))
     expect(added(less, [1, 2])).toBe(`${less} ${FROM}@1.2`)
+  })
+})
+
+describe('a trace whose shard changes when an epoch begins', () => {
+  const id = '00000001-0000-5000-8000-000000000000'
+  const epochs = parseEpochs(`0@1.2 ${FROM}@3 ${2 * FROM}@1.2`)
+
+  it('may be in the next shard shortly before', () => {
+    expect(shardsOfTrace(id, epochs, FROM - MAX_CLOCK_DIFFERENCE_MS - 1)).toEqual([2])
+    expect(shardsOfTrace(id, epochs, FROM - MAX_CLOCK_DIFFERENCE_MS)).toEqual([3, 2])
+  })
+
+  it('is created in a shard until the last epoch ends in which the shard gets it', () => {
+    expect(endsAt(id, epochs, 2, NOW)).toBeNull()
+    expect(endsAt(id, epochs, 3, NOW)).toBe(2 * FROM)
+    expect(endsAt(id, epochs.slice(0, 2), 2, NOW)).toBe(FROM)
+    expect(endsAt(id, epochs.slice(0, 2), 2, FROM + EPOCH_SETTLE_MS)).toBe(FROM)
+    expect(endsAt(id, epochs.slice(0, 2), 2, FROM + EPOCH_SETTLE_MS + 1)).toBeNull()
   })
 })
 

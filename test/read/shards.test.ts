@@ -1,14 +1,15 @@
 import { env } from 'cloudflare:workers'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { Env } from '../../src/env.ts'
 import { logChanges } from '../../src/store/core/copies.ts'
 import { Deadline } from '../../src/store/core/deadline.ts'
 import { databaseOf, openUnscopedStore } from '../../src/store/core/store.ts'
-import { aFeedback, aSpan, aTrace, timeAfter } from '../support/builders.ts'
+import { aFeedback, anObservation, aSpan, aTrace, timeAfter } from '../support/builders.ts'
 import { isSharded } from '../support/database.ts'
 import { itemsIn } from '../support/files.ts'
 import { migrate } from '../support/migrations.ts'
 import { type Client, client, newOrg, type Org } from '../support/org.ts'
+import { anExport, anExportedSpan } from '../support/telemetry.ts'
 
 /** Without shards, a spare database is the second one. */
 const bindings: Env = isSharded ? env : { ...env, DB_1: env.REPLICA }
@@ -36,9 +37,12 @@ async function newTenant(shards: readonly number[]): Promise<Tenant> {
 }
 
 /** Begins an epoch. A key that was used before wouldn't know it for 30 seconds. */
-async function enterEpoch(tenant: Tenant, shards: readonly number[]): Promise<void> {
+async function enterEpoch(
+  tenant: Tenant,
+  shards: readonly number[],
+  from = tenant.epochs === '' ? 0 : tenant.epochs.split(' ').length,
+): Promise<void> {
   const { org, epochs } = tenant
-  const from = epochs === '' ? 0 : epochs.split(' ').length
   tenant.epochs = `${epochs} ${from}@${shards.join('.')}`.trim()
   await env.DB.prepare('update projects set epochs = ? where id = ?').bind(tenant.epochs, org.project.id).run()
   tenant.api = org.clientOf(await org.keyFor({ projectSlug: undefined }), bindings)
@@ -297,5 +301,54 @@ describe('a database that does not respond', () => {
     expect((await api.get(`/api/traces/export?${projectOf(tenant)}&format=jsonl`)).status).toBe(503)
     const complete = await tenant.api.get(`/api/traces?${projectOf(tenant)}`)
     expect(complete.headers.has('x-missing-shards')).toBe(false)
+  })
+})
+
+describe('a trace that is created just as an epoch begins', () => {
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+
+  /** A tenant whose epoch begins that much later than now, by the databases' clocks, and the time by the Worker's. */
+  async function newBegin(laterMs: number, clockMs: number): Promise<Tenant> {
+    const tenant = await newTenant([ONE])
+    const from = Date.now() + laterMs
+    await enterEpoch(tenant, [TWO], from)
+    vi.useFakeTimers({ toFake: ['Date'], now: from + clockMs })
+    return tenant
+  }
+
+  const post = ({ pipeline }: Tenant, trace: ReturnType<typeof aTrace>) => pipeline.post('/api/v1/traces', trace)
+
+  it("is in one database, even if the Worker's clock is behind", async () => {
+    const tenant = await newBegin(-1000, -10)
+    const trace = aTrace({ status: 'running' })
+    const exported = anExport([anExportedSpan()])
+    expect((await post(tenant, trace)).status).toBe(503)
+    expect((await tenant.pipeline.post('/v1/traces', exported)).status).toBe(503)
+    vi.useRealTimers()
+    const { status, body } = await post(tenant, trace)
+    expect([status, await placesOf(body.id)]).toEqual([202, [TWO]])
+    expect((await tenant.pipeline.post('/v1/traces', exported)).status).toBe(200)
+    // Another server's clock is still behind.
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 1000 })
+    const { trace_id } = trace
+    expect((await tenant.pipeline.post('/api/v1/observations', anObservation({ trace_id }))).status).toBe(201)
+    expect((await post(tenant, { ...trace, status: 'completed' })).status).toBe(202)
+    expect(await placesOf(body.id)).toEqual([TWO])
+  })
+
+  it("is in one database, even if the Worker's clock is ahead", async () => {
+    const tenant = await newBegin(60_000, 10)
+    const trace = aTrace({ status: 'running' })
+    expect((await post(tenant, trace)).status).toBe(503)
+    vi.useRealTimers()
+    const { status, body } = await post(tenant, trace)
+    expect([status, await placesOf(body.id)]).toEqual([202, [ONE]])
+    // It's found there, and completed, after the epoch has begun.
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 61_000 })
+    expect((await post(tenant, { ...trace, status: 'completed' })).status).toBe(202)
+    expect((await tenant.api.get(`/api/traces/${body.id}`)).body.status).toBe('completed')
+    expect(await placesOf(body.id)).toEqual([ONE])
   })
 })

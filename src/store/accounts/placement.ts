@@ -1,7 +1,7 @@
 import { and, asc, eq, gt, isNull, sql } from 'drizzle-orm'
 import { withEpoch } from '../../domain/shards.ts'
-import { PLACED_PROJECTS } from '../../limits.ts'
-import { NEW_SHARDS } from '../core/epochs.ts'
+import { EPOCH_DELAY_MS, MAX_EPOCH_LATENESS_MS, PLACED_PROJECTS } from '../../limits.ts'
+import { CLOCK, NEW_SHARDS } from '../core/epochs.ts'
 import { isOneOf, rowSet } from '../core/rows.ts'
 import type { Store, UnscopedStore } from '../core/store.ts'
 import { projects } from '../schema/accounts.ts'
@@ -31,6 +31,7 @@ const CHANGES = rowSet(['before', 'after'])
 /**
  * Gives the next projects after a key an epoch with these shards, if they need one. Returns the last project's key, or
  * null if there are no more. Safe to run twice or concurrently, because a change is based on the epochs that it replaces.
+ * A write that takes effect too late for every isolate to know about the epoch in time changes nothing.
  */
 export async function placeProjects(
   { database }: UnscopedStore,
@@ -56,7 +57,14 @@ export async function placeProjects(
       .update(projects)
       .set({ epochs: row.after })
       .from(CHANGES.from(CHANGES.encodeAll(changes)))
-      .where(and(isFound, sql`${projects.epochs} is ${row.before}`, isNull(projects.deletedAt)))
+      .where(
+        and(
+          isFound,
+          sql`${projects.epochs} is ${row.before}`,
+          isNull(projects.deletedAt),
+          sql`${CLOCK} < ${from - EPOCH_DELAY_MS + MAX_EPOCH_LATENESS_MS}`,
+        ),
+      )
   }
   return found.length < PLACED_PROJECTS ? null : (found.at(-1)?.key ?? null)
 }

@@ -1,4 +1,5 @@
 import { type SQLWrapper, sql } from 'drizzle-orm'
+import { Unanswered } from '../../domain/failures.ts'
 import { ONE_DATABASE } from '../../domain/shards.ts'
 
 /** The row of `sweeps` with the shards that new traces go to, as an epoch has them. Missing with one database. */
@@ -17,3 +18,13 @@ export const epochsOf = (organizationKey: SQLWrapper) => sql<string | null>`(
     where exists (select 1 from sweeps where name = ${sql.raw(`'${NEW_SHARDS}'`)}) and exists (
       select 1 from projects where projects.organization_key = ${organizationKey} and projects.epochs is null)
   ) placed)`
+
+/** The time by a database's own clock, in milliseconds since 1970. */
+export const CLOCK = sql<number>`(unixepoch('subsec') * 1000)`
+
+/** By some clocks, an epoch has begun, and by others it hasn't, so a trace can't be created yet. */
+export class EpochBegins extends Unanswered {
+  constructor() {
+    super(1, new Error('an epoch begins'))
+  }
+}

@@ -1,6 +1,6 @@
 import { eq } from 'drizzle-orm'
 import { type KeyLane, keyLane } from '../../domain/ids.ts'
-import { begunEpochs, type Epoch, parseEpochs } from '../../domain/shards.ts'
+import { type Epoch, parseEpochs, usedEpochs } from '../../domain/shards.ts'
 import { sweeps } from '../schema/sweeps.ts'
 import { type Database, openDatabase } from './database.ts'
 import type { Deadline } from './deadline.ts'
@@ -185,8 +185,8 @@ class Databases {
 
   /** The shards of every epoch of every project, the newest first. */
   #shards(): readonly number[] {
-    const begun = epochsIn(this.#organization).flatMap(each => begunEpochs(each, Date.now()))
-    return [...new Set(begun.toSorted((one, other) => other.from - one.from).flatMap(({ shards }) => shards))]
+    const used = epochsIn(this.#organization).flatMap(each => usedEpochs(each, Date.now()))
+    return [...new Set(used.toSorted((one, other) => other.from - one.from).flatMap(({ shards }) => shards))]
   }
 }
 

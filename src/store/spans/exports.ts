@@ -3,7 +3,7 @@ import { mergeExport, type TraceFacts } from '../../domain/derived-trace.ts'
 import { newKeys, newRevision } from '../../domain/ids.ts'
 import { searchableFields } from '../../domain/metadata.ts'
 import type { TraceState } from '../../domain/trace-status.ts'
-import { type Project, requireExisting } from '../accounts/projects.ts'
+import type { PlacedProject } from '../accounts/projects.ts'
 import { chunkRows } from '../core/chunks.ts'
 import { named, runLast } from '../core/database.ts'
 import { rowSet } from '../core/rows.ts'
@@ -14,7 +14,13 @@ import { hasIdIn, isLive } from '../traces/live.ts'
 import { placeUnder } from '../traces/payloads.ts'
 import { markItemsDue, removeIdleRoots, SPAN_PLACES, updateNeedsReview } from '../traces/roots.ts'
 import { fieldBytes, insertTraceFields } from '../traces/trace-fields.ts'
-import { newTraceRow, selectNewTraces, type TraceRecord } from '../traces/trace-rows.ts'
+import {
+  endOfCreation,
+  newTraceRow,
+  requireCreatable,
+  selectNewTraces,
+  type TraceRecord,
+} from '../traces/trace-rows.ts'
 import { encodeUpdate, traceUpdate, updateBytes, updateStatements } from '../traces/trace-updates.ts'
 import { findTraces, touchTraces } from '../traces/traces.ts'
 import { type ExportedSpan, SPANS, upsertSpans } from './exported-spans.ts'
@@ -49,7 +55,7 @@ export interface SavedExport {
  */
 export async function saveExport(
   store: Store,
-  project: Project,
+  project: PlacedProject,
   exported: readonly ExportedTrace[],
   now: number,
 ): Promise<SavedExport> {
@@ -64,7 +70,8 @@ export async function saveExport(
     for (const id of done.onOtherTrace) onOtherTrace.add(id)
     pending = pending.filter(({ id }) => !done.traces.has(id))
     if (pending.length === 0) return { onOtherTrace, leftFields }
-    await requireExisting(store, project)
+    const isNew = (id: string) => merges.some(({ trace, before }) => trace.id === id && !before)
+    await requireCreatable(store, project, pending.map(({ id }) => id).filter(isNew))
   }
 }
 
@@ -99,7 +106,7 @@ async function mergeIntoStored(
  * Writes in one batch. Returns the ids of the traces that were written, because nobody else wrote them in the meantime,
  * and the ids of refused spans.
  */
-async function writeMerges(store: Store, project: Project, merges: readonly Merge[], now: number) {
+async function writeMerges(store: Store, project: PlacedProject, merges: readonly Merge[], now: number) {
   const { database } = store
   const revision = newRevision()
   const ids = merges.map(({ trace }) => trace.id)
@@ -115,9 +122,13 @@ async function writeMerges(store: Store, project: Project, merges: readonly Merg
   )
   const unchanged = merges.flatMap(({ before, state }) => (before && state === before ? [before.id] : []))
   const found = await runLast(database, [
-    ...[...chunkRows(fresh, traceRowOf, ({ trace, fields }) => fieldBytes({ id: trace.id, fields }))].flatMap(
-      ({ items, json }) => insertTraces(store, project, items, json, revision),
-    ),
+    ...[
+      ...chunkRows(
+        fresh,
+        merge => traceRowOf(store, project, merge),
+        ({ trace, fields }) => fieldBytes({ id: trace.id, fields }),
+      ),
+    ].flatMap(({ items, json }) => insertTraces(store, project, items, json, revision)),
     ...[...chunkRows(updates, encodeUpdate, updateBytes)].flatMap(chunk => updateStatements(store, chunk, revision)),
     // The other traces get a new `updatedAt` in any case.
     ...(unchanged.length > 0 ? [touchTraces(store, isLive(store, hasIdIn(unchanged), hasNewSpans(places)), now)] : []),
@@ -172,7 +183,7 @@ const withFields = async (merge: Merge) => ({ ...merge, fields: await searchable
 /** The statements that create traces with their searchable fields, unless someone else created them in the meantime. */
 function insertTraces(
   store: Store,
-  project: Project,
+  project: PlacedProject,
   fresh: readonly Awaited<ReturnType<typeof withFields>>[],
   rows: string,
   revision: string,
@@ -191,7 +202,8 @@ function insertTraces(
   ]
 }
 
-const traceRowOf = ({ key, trace, state, now }: Merge): readonly unknown[] => newTraceRow({ key, ...trace, state, now })
+const traceRowOf = (store: Store, project: PlacedProject, { key, trace, state, now }: Merge): readonly unknown[] =>
+  newTraceRow({ key, ...trace, state, now, endsAt: endOfCreation(store, project, trace.id) })
 
 /** Places the spans' values and builds their rows. */
 async function rowsOf(store: Store, merges: readonly Merge[]) {

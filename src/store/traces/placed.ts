@@ -1,7 +1,9 @@
 import { and, eq, isNull, type SQL, sql } from 'drizzle-orm'
-import { type Epoch, parseEpochs, shardsOfTrace } from '../../domain/shards.ts'
+import { begunEpochs, type Epoch, parseEpochs, shardOf, shardsOfTrace } from '../../domain/shards.ts'
 import type { PlacedProject } from '../accounts/projects.ts'
 import { readSome } from '../core/across.ts'
+import { named, readPlain } from '../core/database.ts'
+import { CLOCK, EpochBegins } from '../core/epochs.ts'
 import { isOneOf } from '../core/rows.ts'
 import { epochsIn, type Store } from '../core/store.ts'
 import { feedback } from '../schema/reviews.ts'
@@ -53,25 +55,32 @@ async function storesIn(
   const unknown = ids.filter(id => (shards.get(id)?.length ?? 0) > 1)
   const asked = new Set(unknown.flatMap(id => shards.get(id) ?? []))
   const { found, failures } = await readSome([...asked].map(store.in), each => findPlaces(each, unknown))
-  const places = new Map(found.flat())
+  const places = new Map(found.flatMap(each => each.places))
+  const [epoch] = begunEpochs(epochs[0] ?? [], now)
   for (const id of ids) {
     if (places.has(id)) continue
     const candidates = shards.get(id) ?? []
     // The trace may be in a database that didn't respond.
     const failure = candidates.length > 1 && failures.find(({ shard }) => candidates.includes(shard))
     if (failure) throw failure.error
-    places.set(id, store.in(candidates[0] ?? 0))
+    // By its own clock, a database may still create the trace in the epoch before.
+    if (candidates.length > 1 && epoch && found.some(({ clock }) => clock < epoch.from)) throw new EpochBegins()
+    places.set(id, store.in(epoch ? shardOf(id, epoch) : 0))
   }
   return places
 }
 
-async function findPlaces(store: Store, ids: readonly string[]): Promise<[string, Store][]> {
+/** The traces that a database has, and its clock when it was asked. */
+async function findPlaces(store: Store, ids: readonly string[]) {
   const { database, organization } = store
-  const rows = await database
-    .select({ id: traces.id })
-    .from(traces)
-    .where(and(isOneOf(traces.id, ids), isLiveTraceOf(organization.key)))
-  return rows.map(({ id }) => [id, store])
+  const [rows, [time]] = await readPlain(database, [
+    database
+      .select(named({ id: traces.id }))
+      .from(traces)
+      .where(and(isOneOf(traces.id, ids), isLiveTraceOf(organization.key))),
+    database.select({ clock: CLOCK.as('clock') }).from(sql`(select 1)`),
+  ])
+  return { places: rows.map(({ id }) => [id, store] as const), clock: time?.clock ?? 0 }
 }
 
 /** Groups the read ids of traces by the stores of those traces. */

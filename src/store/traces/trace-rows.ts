@@ -1,7 +1,10 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { SearchableField } from '../../domain/metadata.ts'
+import { endsAt, parseEpochs } from '../../domain/shards.ts'
 import type { TraceState } from '../../domain/trace-status.ts'
-import { hasExistingProject, type Project } from '../accounts/projects.ts'
+import { MAX_CLOCK_DIFFERENCE_MS } from '../../limits.ts'
+import { hasExistingProject, type PlacedProject, requireExisting } from '../accounts/projects.ts'
+import { CLOCK, EpochBegins } from '../core/epochs.ts'
 import { rowSet, selectFor } from '../core/rows.ts'
 import type { Store } from '../core/store.ts'
 import { traces } from '../schema/traces.ts'
@@ -33,13 +36,15 @@ export const newTraceRow = ({
   traceId,
   state,
   now,
-}: Pick<TraceRecord, 'key' | 'id' | 'traceId'> & { state: TraceState; now: number }) =>
+  endsAt,
+}: Pick<TraceRecord, 'key' | 'id' | 'traceId'> & { state: TraceState; now: number; endsAt: number | null }) =>
   NEW_TRACES.encode({
     ...stateColumns(state),
     key,
     id,
     traceId,
     receivedAt: now,
+    endsAt,
   })
 
 /** The columns of a state, shared by rows of new traces and of updates. */
@@ -71,11 +76,26 @@ export const stateColumns = (state: TraceState) => ({
   timestamp: state.timestamp,
 })
 
-const NEW_TRACES = rowSet(['key', 'id', 'traceId', 'receivedAt', ...STATE_COLUMNS])
+const NEW_TRACES = rowSet(['key', 'id', 'traceId', 'receivedAt', 'endsAt', ...STATE_COLUMNS])
 
-/** Selects the rows of new traces, unless the project was deleted. */
-export const selectNewTraces = (store: Store, project: Project, rows: string, revision: string): SQL => {
+/** When the store's database stops creating a project's trace, as in `domain/shards.ts`. */
+export const endOfCreation = ({ shard }: Store, { epochs }: PlacedProject, id: string): number | null =>
+  epochs === null ? null : endsAt(id, parseEpochs(epochs), shard, Date.now())
+
+/** Throws if traces can't be created: a 404 if the project was deleted, or a 503 if an epoch begins just now. */
+export async function requireCreatable(store: Store, project: PlacedProject, ids: readonly string[]): Promise<void> {
+  await requireExisting(store, project)
+  const latest = Date.now() + MAX_CLOCK_DIFFERENCE_MS
+  if (ids.some(id => (endOfCreation(store, project, id) ?? latest) < latest)) throw new EpochBegins()
+}
+
+/**
+ * Selects the rows of new traces, unless the project was deleted. Leaves out those that are another database's by now,
+ * so that no trace is in both.
+ */
+export const selectNewTraces = (store: Store, project: PlacedProject, rows: string, revision: string): SQL => {
   const { row } = NEW_TRACES
+  const isOurs = project.epochs === null ? sql`1` : sql`(${row.endsAt} is null or ${CLOCK} < ${row.endsAt})`
   return selectFor(
     traces,
     {
@@ -91,7 +111,7 @@ export const selectNewTraces = (store: Store, project: Project, rows: string, re
       isUncounted: 0,
       itemsDueAt: null,
     },
-    sql`from ${NEW_TRACES.from(rows)} where ${hasExistingProject(store, sql`${project.key}`)}`,
+    sql`from ${NEW_TRACES.from(rows)} where ${hasExistingProject(store, sql`${project.key}`)} and ${isOurs}`,
   )
 }
 

@@ -5,7 +5,7 @@ import type { SearchableField } from '../../domain/metadata.ts'
 import type { TraceState } from '../../domain/trace-status.ts'
 import { RESEND_AFTER_MS } from '../../limits.ts'
 import { type Act, actorOf, recordActs } from '../accounts/audit.ts'
-import type { Project } from '../accounts/projects.ts'
+import type { PlacedProject, Project } from '../accounts/projects.ts'
 import { chunkRows } from '../core/chunks.ts'
 import { recordEventsOfProjects } from '../core/outbox.ts'
 import { rowSet } from '../core/rows.ts'
@@ -16,7 +16,7 @@ import { isLeftOut, traces } from '../schema/traces.ts'
 import { hasIdIn, isLive } from './live.ts'
 import { selectRootSpans } from './roots.ts'
 import { fieldBytes, insertTraceFields } from './trace-fields.ts'
-import { newTraceRow, selectNewTraces, type TraceDraft, type TraceRecord } from './trace-rows.ts'
+import { endOfCreation, newTraceRow, selectNewTraces, type TraceDraft, type TraceRecord } from './trace-rows.ts'
 
 /** Finds the live traces with these ids. */
 export const findTraces = (store: Store, ids: readonly string[]): Promise<TraceRecord[]> => selectTraces(store, ids)
@@ -31,18 +31,22 @@ interface NewTrace {
 /**
  * Creates the traces that don't exist, with their root spans and searchable fields. An existing trace changes only if a
  * completing state repeats the stored metadata, which completes it. Returns each trace's resulting row by id and
- * whether it's new, in one round trip. A trace is missing if its random key was already taken; the caller must try
- * again. Ids must be unique.
+ * whether it's new, in one round trip. A trace is missing if its random key was already taken, or if an epoch has just
+ * begun; the caller must try again. Ids must be unique.
  */
 export async function addTraces(
   store: Store,
-  project: Project,
+  project: PlacedProject,
   newTraces: readonly NewTrace[],
 ): Promise<Map<string, TraceRecord & { isNew: boolean }>> {
   const { database } = store
   const found = new Map<string, TraceRecord & { isNew: boolean }>()
   const keys = newKeys(newTraces[0]?.draft.receivedAt ?? 0, newTraces.length, store.keyLane)
-  const keyed = newTraces.map((trace, index) => ({ ...trace, key: keys[index] ?? 0 }))
+  const keyed = newTraces.map((trace, index) => ({
+    ...trace,
+    key: keys[index] ?? 0,
+    endsAt: endOfCreation(store, project, trace.draft.id),
+  }))
   for (const { items, json } of chunkRows(keyed, rowOf, newTraceBytes)) {
     const revision = newRevision()
     const ids = items.map(({ draft }) => draft.id)
@@ -80,8 +84,8 @@ export async function addTraces(
 
 const newTraceBytes = ({ draft, fields }: NewTrace): number => fieldBytes({ id: draft.id, fields })
 
-const rowOf = ({ key, draft: { id, traceId, receivedAt }, state }: NewTrace & { key: number }) =>
-  newTraceRow({ key, id, traceId, state, now: receivedAt })
+const rowOf = ({ draft, ...trace }: NewTrace & { key: number; endsAt: number | null }) =>
+  newTraceRow({ ...draft, ...trace, now: draft.receivedAt })
 
 const selectTraces = (store: Store, ids: readonly string[]) =>
   store.database
