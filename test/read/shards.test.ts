@@ -138,7 +138,7 @@ describe('traces in several databases', () => {
       (await walk(api, `${path}${path.includes('?') ? '&' : '?'}${projectOf(tenant)}`, list, limit)).map(
         item => item[field],
       )
-    for (const limit of [3, 200]) {
+    for (const limit of [5, 200]) {
       const ids = newestFirst.map(({ id }) => id)
       expect(await idsOf('/api/traces', 'traces', limit)).toEqual(ids)
       expect(await idsOf('/api/traces?contains=answer', 'traces', limit)).toEqual(ids)
