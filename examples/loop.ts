@@ -2,7 +2,7 @@
  * A step to improve, for the walk-through in docs/the-loop.md:
  *
  *     node loop.ts post    answers ten tickets with the active version of the step's prompt, and records the runs
- *     node loop.ts more    answers twenty other tickets, as on the next day
+ *     node loop.ts more    answers twenty more tickets, as if it were the next day
  *     node loop.ts run     runs the step's experiments that are waiting for results
  *
  * Without COUNTERSIGN_KEY, it uses the demo's key, which `npm start` stores in this folder.
@@ -24,7 +24,7 @@ Use the label from the first line that has a word from the ticket:
 
 The summary has at most 20 words.`
 
-/** By number. The first five are for testing, because a hash of the number decides that. */
+/** By number. A hash of the number puts the first five into the test split. */
 const TICKETS = {
   1004: 'I want to send the lamp back.',
   1013: 'Can I give back the shoes that I ordered?',
@@ -66,7 +66,7 @@ interface Ticket {
   text: string
 }
 
-/** Stands in for a model: it does what the prompt says, word by word. */
+/** Stands in for a model: it follows the prompt to the letter. */
 async function sortTicket(prompt: string, { text }: Ticket): Promise<{ label: string; summary: string }> {
   const lines = [...prompt.matchAll(/^- ([a-z]+): (.+)$/gm)]
   const matching = lines.find(([, , words = '']) => words.split(', ').some(word => text.toLowerCase().includes(word)))

@@ -20,7 +20,7 @@ const handled = new Set<string>()
 /** The sequence of the latest event about each span. */
 const latest = new Map<string, number>()
 
-/** Returns the event of a request. Throws if the signature is wrong, or older than five minutes. */
+/** Returns the event in a request. Throws if the signature is wrong, or older than five minutes. */
 async function readEvent(request: IncomingMessage): Promise<ReceivedEvent> {
   return webhook.verify(await text(request), request.headers as Record<string, string>) as ReceivedEvent
 }

@@ -25,7 +25,7 @@ const response = await fetch(`${MODEL_URL}/chat/completions`, {
     ],
   }),
 })
-// The exit code makes the item an error, with this message.
+// A nonzero exit code records an error with this message for the item.
 if (!response.ok) throw new Error(`The model returned ${response.status}: ${await response.text()}`)
 const { choices } = await response.json()
 console.log(choices[0].message.content)

@@ -27,15 +27,15 @@ export const FITTED: Fitted = table
 const FACTS_BY_NAME: Readonly<Record<string, readonly FindingKind[]>> = {
   'a failed step': ['step_failed', 'run_unfinished'],
   'cut-off output': ['cut_off'],
-  'a broken schema': ['schema_broken'],
-  'a change of format alone': ['only_format_changed'],
+  'a schema violation': ['schema_broken'],
+  'a formatting-only change': ['only_format_changed'],
   'a repeated call': ['call_repeated'],
   'a better doc to fetch': ['fetched_nothing', 'better_doc_not_fetched', 'added_value_not_fetched'],
   'a typo in the input': ['input_slip', 'input_does_not_add_up'],
   'an arithmetic error': ['correction_computes', 'output_computes'],
   'an unchanged output with an addition': ['only_added'],
   'a value without a source': ['unsupported_value_removed', 'removed_value_in_prompt', 'pure_addition_not_found'],
-  'a change of wording alone': ['reworded'],
+  'a wording-only change': ['reworded'],
   'a contrary decision': ['equal_case_accepted', 'precedent_agrees', 'precedent_contradicts'],
 }
 

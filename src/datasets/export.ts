@@ -36,7 +36,7 @@ export const exportDataset = fileEndpoint({
   method: 'GET',
   path: '/api/datasets/{datasetId}/export',
   summary: 'Export a dataset as a file',
-  description: `A file has up to ${MAX_FILE_ITEMS} items and 64 MiB of values. If there are more items, the response has \`x-next-cursor\`, which continues with the same version. \`jsonl\` has one item per line, and ends with \`{"end": true, "items": <count>}\`. \`csv\` has a column for each field of the expected output. \`chat\` is for fine-tuning and few-shot prompts: \`{"messages": […]}\` on each line, only from the \`train\` split, without excluded and stale items.`,
+  description: `A file has up to ${MAX_FILE_ITEMS} items and 64 MiB of values. If there are more items, the response has \`x-next-cursor\`, which continues with the same version. \`jsonl\` has one item per line, and ends with \`{"end": true, "items": <count>}\`. \`csv\` has a column for each field of the expected output. \`chat\` is for fine-tuning and few-shot prompts: \`{"messages": […]}\` on each line, only from the \`train\` split, with no excluded or stale items.`,
   scope: 'read',
   reads: 'primary',
   params: v.object({ datasetId: Uuid }),
@@ -98,7 +98,7 @@ const WRITERS = { jsonl: writeItems, csv: writeTable, chat: writeChats }
 function splitOf({ format, split }: { format: string; split?: string | undefined }): string | undefined {
   if (format !== 'chat') return split
   if (split !== undefined && split !== TRAIN) {
-    throw badRequest("must be train: a model must not learn from the items that it's tested on", 'split')
+    throw badRequest("must be `train`: a model must not learn from the items that it's tested on", 'split')
   }
   return TRAIN
 }

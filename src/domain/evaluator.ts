@@ -57,7 +57,7 @@ export function evaluatorFaults(evaluator: Evaluator): { path: string[]; message
 const toleranceFaults = ({ type, tolerance }: Evaluator | Rule, place: string[]) =>
   tolerance === undefined || type === 'number'
     ? []
-    : [{ path: [...place, 'tolerance'], message: 'is only for the type number' }]
+    : [{ path: [...place, 'tolerance'], message: 'is allowed only if `type` is `number`' }]
 
 function pathFault(path: string): string | undefined {
   if (path === '') return 'must name a part of the output'

@@ -15,7 +15,7 @@ export function stepNameFaults(names: StepNames): StepNameFault[] {
   const newNames = new Set(names.values())
   return [...names].flatMap(([oldName, newName]) => {
     if (oldName === newName) return [{ oldName, message: 'must be a different name' }]
-    if (newNames.has(oldName)) return [{ oldName, message: "is also a step's new name, so it can't be renamed itself" }]
+    if (newNames.has(oldName)) return [{ oldName, message: "is also a step's new name, so it can't itself be renamed" }]
     return []
   })
 }

@@ -62,7 +62,7 @@ const NewExperiment = v.strictObject({
   promptVersionId: v.optional(
     described(
       Uuid,
-      "The version of the step's prompt to try, active or not. Default for the runner `model`: the active one.",
+      "The version of the step's prompt to try, active or not. If `runner` is `model`, the default is the active one.",
     ),
   ),
   runner: described(
@@ -72,7 +72,7 @@ const NewExperiment = v.strictObject({
   model: v.optional(
     described(
       text(1, MAX_NAME_LENGTH),
-      "For the runner `client`, the model that you're trying, for your own records. For the runner `model`, a model from the configured provider; default: the configured model.",
+      "If `runner` is `client`: the model that you're trying, for your own records. If `runner` is `model`: a model from the configured provider; default: the configured model.",
     ),
   ),
   baseline: v.optional(
@@ -85,7 +85,7 @@ const NewExperiment = v.strictObject({
   maxCostUsd: v.optional(
     described(
       v.pipe(v.number(), v.minValue(0, 'must be at least 0'), v.maxValue(MAX_COST_USD)),
-      'For the runner `model`, the most that its calls may cost. When the budget is used up, the remaining items become errors. For the runner `client`, for your own records.',
+      'If `runner` is `model`: the most that its calls may cost. When the budget is used up, the remaining items become errors. If `runner` is `client`: for your own records.',
     ),
   ),
 })
@@ -95,7 +95,7 @@ export const createExperiment = endpoint({
   method: 'POST',
   path: '/api/experiments',
   summary: 'Start an experiment',
-  description: `Tries a candidate on a dataset's items. The version, split, and sample determine the items, at most ${MAX_EXPERIMENT_ITEMS}. With the runner \`model\`, the service puts each item's values into the prompt in place of \`{{input}}\`, \`{{input.question}}\`, or \`{{state.chunks}}\`. If the prompt has no such placeholder, it becomes the system message, and the input becomes the user message. The answer must match the version's \`outputSchema\`.`,
+  description: `Tries a candidate on a dataset's items. The version, split, and sample determine the items, at most ${MAX_EXPERIMENT_ITEMS}. If \`runner\` is \`model\`, the service puts each item's values into the prompt in place of \`{{input}}\`, \`{{input.question}}\`, or \`{{state.chunks}}\`. If the prompt has no such placeholder, it becomes the system message, and the input becomes the user message. The answer must match the version's \`outputSchema\`.`,
   scope: 'review',
   body: NewExperiment,
   location: 201,
@@ -177,7 +177,7 @@ function requireRunnable(env: Env, body: Parsed<typeof NewExperiment>, version: 
   const model = body.model ?? configured.name
   const provider = configured.name.slice(0, configured.name.indexOf('/') + 1)
   if (!model.startsWith(provider)) {
-    throw badRequest(`must be a model of the configured provider: ${provider}<model>`, 'model')
+    throw badRequest(`must be a model from the configured provider: ${provider}<model>`, 'model')
   }
   if (body.maxCostUsd !== undefined && pricesOf(env, model) === null) {
     throw unprocessable(`The price of ${model} isn't configured, so its cost can't be limited`, 'maxCostUsd')

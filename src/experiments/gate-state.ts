@@ -15,11 +15,11 @@ export const GateState = v.object({
   versionId: described(v.nullable(Uuid), 'Null if the request names no version and the step has no prompt'),
   experimentId: described(
     v.nullable(Uuid),
-    "The experiment that counts for the gate: the version's latest finished experiment that ran on the step's dataset, on all splits or the gate's, with the dataset's current evaluator, was compared with recorded outputs, and was created without `version`, `sample`, and `includeStale`. Null if there is none.",
+    "The experiment that counts for the gate: the version's latest finished experiment that ran on the step's dataset, on all splits or the gate's, with the dataset's current evaluator, was compared with recorded outputs, and was created without `version`, `sample`, or `includeStale`. Null if there is none.",
   ),
   judging: described(
     v.nullable(Judging),
-    "With `allowJudge`: what a model says about the experiment's unjudged items in the split, which the figures include. Null otherwise, and without an experiment.",
+    "With `allowJudge`: what a model says about the experiment's unjudged items in the split, which the figures include. Null otherwise, or if there is no experiment.",
   ),
   met: v.boolean(),
   unmet: v.array(
@@ -80,7 +80,7 @@ export const refusal = (message: string, unmet: readonly UnmetCondition[]): ApiE
     unmet.map(({ condition, required, actual }) => ({
       path: condition,
       message: `must be at ${isMinimum(condition) ? 'least' : 'most'} ${required}, ${
-        actual === null ? "but there's nothing to measure" : `is ${actual}`
+        actual === null ? "but there's nothing to measure" : `but is ${actual}`
       }`,
     })),
   )

@@ -99,7 +99,7 @@ const Run = v.object({
 
 export const Report = v.object({
   ...experiment,
-  run: described(v.nullable(Run), "The model's run. Null for the runner `client`."),
+  run: described(v.nullable(Run), "The model's run. Null if `runner` is `client`."),
   pending: Experiment.entries.pending,
   removed: described(
     Count,

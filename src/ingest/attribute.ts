@@ -56,7 +56,7 @@ export const attributeTrace = endpoint({
   },
 }).handle(async ({ params: { trace_id }, query, caller, store, headers, now, enqueue, runtime, signal }) => {
   const force = query.force === 'true'
-  if (force && !caller.scopes.includes('manage')) throw forbidden('force requires the manage scope')
+  if (force && !caller.scopes.includes('manage')) throw forbidden('`force` requires the manage scope')
   const project = await ingestProject({ caller, store, headers })
   const id = await traceUuid(project.id, trace_id)
   const shard = await storeInProject(store, project, id)

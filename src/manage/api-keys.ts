@@ -42,7 +42,7 @@ const NewApiKey = v.strictObject({
       ActsAs,
       v.metadata({
         description:
-          "Who uses the key. This can't be changed later. Default: `person` if the key has the scope `review` or `manage`, otherwise `pipeline`.",
+          "Who uses the key. This can't be changed later. Default: `person` if the key has the `review` or `manage` scope, otherwise `pipeline`.",
       }),
     ),
   ),
@@ -93,7 +93,7 @@ export const createApiKey = endpoint({
   path: '/api/api-keys',
   summary: 'Create an API key',
   description:
-    "The new key can have at most the permissions of the calling key. Only a person's key can create a person's key.",
+    "The new key can't have more permissions than the calling key. Only a person's key can create a person's key.",
   scope: 'manage',
   body: NewApiKey,
   errors: { 404: 'Not found', 422: NO_USER },
@@ -134,7 +134,7 @@ export const updateApiKey = endpoint({
   method: 'PATCH',
   path: '/api/api-keys/{keyId}',
   summary: 'Update an API key',
-  description: 'Omitted fields stay unchanged. The key can have at most the permissions of the calling key.',
+  description: "Omitted fields stay unchanged. The key can't have more permissions than the calling key.",
   scope: 'manage',
   params: v.object({ keyId: Uuid }),
   body: Changes,

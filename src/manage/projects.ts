@@ -122,7 +122,7 @@ export const deleteProject = endpoint({
   path: '/api/projects/{projectId}',
   summary: 'Delete a project',
   description:
-    'Deletes its traces, reviews, prompts, knowledge docs, counts, and keys. The project is hidden at once, purged within minutes, and cannot be restored. Its slug can be used again.',
+    'Deletes its traces, reviews, prompts, knowledge docs, counts, and keys. The project is hidden immediately, purged within minutes, and cannot be restored. Its slug can be used again.',
   scope: 'manage',
   params: v.object({ projectId: Uuid }),
   body: v.strictObject({ confirm: v.pipe(v.string(), v.metadata({ description: "The project's slug" })) }),

@@ -62,7 +62,7 @@ const Credentials = v.pipe(
     v.strictObject({ apiKey: v.optional(Secret), link: v.optional(Link) }),
     v.union([v.strictObject({ apiKey: Secret }), v.strictObject({ link: Link })]),
   ),
-  v.check(({ apiKey, link }) => (apiKey === undefined) !== (link === undefined), 'must have either apiKey or link'),
+  v.check(({ apiKey, link }) => (apiKey === undefined) !== (link === undefined), 'must have either `apiKey` or `link`'),
 )
 
 export const beginSession = endpoint({

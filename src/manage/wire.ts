@@ -66,7 +66,7 @@ export const Adjudicator = v.pipe(
   v.boolean(),
   v.metadata({
     description:
-      'Whether the user settles disagreements between reviewers. Adjudicators see every review, even under a blind policy, and their decisions are final at once instead of counting as votes.',
+      'Whether the user settles disagreements between reviewers. Adjudicators see every review, even under a blind policy, and their decisions are final right away instead of counting as votes.',
   }),
 )
 

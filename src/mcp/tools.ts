@@ -206,7 +206,7 @@ export const tools: readonly Tool[] = [
     name: 'start_experiment',
     title: 'Start an experiment',
     description:
-      "Tries a version of a prompt on a dataset's items. With the runner model, the service calls the configured model, which costs money; set maxCostUsd. With client, run the items of list_experiment_items yourself and send their outputs with add_experiment_results. Choose an id so that calling it again doesn't start another experiment. Doesn't change prompts or datasets.",
+      "Tries a version of a prompt on a dataset's items. If `runner` is `model`, the service calls the configured model, which costs money; set maxCostUsd. If it's `client`, run the items from list_experiment_items yourself and send their outputs with add_experiment_results. Choose an id so that calling it again doesn't start another experiment. Doesn't change prompts or datasets.",
     endpoint: createExperiment,
     offers: [
       'id',
@@ -244,7 +244,7 @@ export const tools: readonly Tool[] = [
     name: 'add_experiment_results',
     title: "Add outputs to an experiment's items",
     description:
-      "Stores the candidate's outputs for items of a running experiment with the runner client. An item keeps its first output. The experiment finishes when every item has one.",
+      "Stores the candidate's outputs for items of a running experiment whose runner is `client`. An item keeps its first output. The experiment finishes when every item has one.",
     endpoint: postResults,
     offers: ['results'],
     isIdempotent: true,

@@ -82,7 +82,7 @@ export function modelSettings(name: string, env: Env): ModelSettings {
 function workersAi(model: string, { AI }: Env): ModelSettings['open'] {
   if (!model.startsWith('@')) throw misconfigured('ATTRIBUTION_MODEL must be workers-ai/@cf/... for Workers AI')
   if (!AI) {
-    throw misconfigured('ATTRIBUTION_MODEL needs the binding AI for Workers AI: npm run deploy -- --workers-ai')
+    throw misconfigured('For Workers AI, ATTRIBUTION_MODEL needs the AI binding: npm run deploy -- --workers-ai')
   }
   return async () => {
     const { createWorkersAI } = await import('./model-sdk.ts')

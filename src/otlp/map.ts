@@ -233,7 +233,7 @@ class Fit {
   }
 
   #warn(name: string, size: string): void {
-    this.warnings.push(`${name} was cut: it had ${size}`)
+    this.warnings.push(`truncated ${name}, which had ${size}`)
   }
 }
 

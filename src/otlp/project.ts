@@ -22,7 +22,7 @@ export async function byProject<RecordType extends { source: Source }>(
   for (const [slug, ofProject] of named) {
     if (typeof slug !== 'string') {
       throw badRequest(
-        `is required if the key can access all projects, or ${PROJECT_ATTRIBUTE} in the resource`,
+        `is required if the key can access all projects, unless the resource has ${PROJECT_ATTRIBUTE}`,
         PROJECT_HEADER,
       )
     }

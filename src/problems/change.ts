@@ -18,7 +18,7 @@ import { Problem } from './wire.ts'
 
 const NOTE_REQUIRED = 'is required to dismiss a problem'
 const NO_USER = 'The assignee must be a user with access to the project'
-const NO_VERSION = "The candidate must be a version of the prompt of the problem's step"
+const NO_VERSION = "The candidate must be a version of the problem step's prompt"
 
 const Change = v.strictObject({
   dismissed: v.optional(described(v.boolean(), 'Whether people have decided not to fix it. Requires a note.')),

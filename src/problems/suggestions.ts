@@ -17,9 +17,9 @@ import { findCandidate } from './suggestion/link.ts'
 import { PendingSuggestion, Suggestion, toSuggestion } from './suggestion-wire.ts'
 
 const NO_PROMPT = 'The step has no prompt. Create one with POST /api/prompts.'
-const NO_CORRECTIONS = 'Nobody has corrected an output with this problem. A suggestion needs corrections.'
+const NO_CORRECTIONS = 'Nobody has corrected an output with this problem. A suggestion has to be based on corrections.'
 const NO_TRAIN_ITEMS =
-  "None of the problem's newest corrections is a train item. Correct more outputs, or move items to the train split."
+  "None of the problem's newest corrections is a `train` item. Correct more outputs, or move items to the `train` split."
 const NOT_REQUESTED = 'There is no suggestion for this problem'
 
 const params = v.object({ problemId: Uuid })

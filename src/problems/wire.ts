@@ -19,7 +19,7 @@ export const Problem = v.object({
   byEngine: described(v.number(), 'Cases whose type only the engine named'),
   share: described(
     v.nullable(v.number()),
-    "Cases per decision on the step in the range, 0 to 1. Null if there are more cases than decisions, because people judged other steps' outputs.",
+    "Cases per decision on the step in the range, 0 to 1. Null if there are more cases than decisions, which happens if people judged other steps' outputs.",
   ),
   trend: described(v.number(), 'The count, minus the count of the preceding range of the same length'),
   lastAt: described(v.nullable(IsoTime), 'The newest case in the range. Null if there is none.'),

@@ -55,7 +55,7 @@ export const listAgreementOutputs = endpoint({
     if (reviewerId === undefined) throw badRequest('requires reviewerId', name)
   }
   if (withReviewerId !== undefined && withAdjudicator !== undefined) {
-    throw badRequest('must not be combined with withReviewerId', 'withAdjudicator')
+    throw badRequest('must not be combined with `withReviewerId`', 'withAdjudicator')
   }
   const filter = {
     ...toAgreementFilter(query),

@@ -35,7 +35,7 @@ export const agreementFilters = {
 
 /** The filter of a query. 400 if its range is empty. */
 export function toAgreementFilter({ stepId, from, to }: AgreementFilter): AgreementFilter {
-  if (from !== undefined && to !== undefined && from >= to) throw badRequest('must be before to', 'from')
+  if (from !== undefined && to !== undefined && from >= to) throw badRequest('must be before `to`', 'from')
   return { stepId, from, to }
 }
 

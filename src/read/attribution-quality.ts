@@ -100,7 +100,7 @@ export const getAttributionQuality = endpoint({
         ),
         v.metadata({
           description:
-            'Answers grouped by tenths of confidence. If confidence is accurate, reviewers agree with about 80% of the answers whose confidence is 0.8.',
+            'Answers grouped by confidence, in ranges of 0.1. If confidence is accurate, reviewers agree with about 80% of the answers whose confidence is 0.8.',
         }),
       ),
     }),

@@ -25,7 +25,7 @@ export function daysOf(
 ): DayRange {
   const to = Math.min(toTime === undefined ? Math.floor(now / DAY_MS) + 1 : Math.ceil(toTime / DAY_MS), LAST_DAY)
   const from = Math.max(fromTime === undefined ? to - DEFAULT_INSIGHT_DAYS : Math.floor(fromTime / DAY_MS), FIRST_DAY)
-  if (from >= to) throw badRequest('must be before to', 'from')
-  if (to - from > MAX_INSIGHT_DAYS) throw badRequest(`must be at most ${MAX_INSIGHT_DAYS} days before to`, 'from')
+  if (from >= to) throw badRequest('must be before `to`', 'from')
+  if (to - from > MAX_INSIGHT_DAYS) throw badRequest(`must be at most ${MAX_INSIGHT_DAYS} days before \`to\``, 'from')
   return { from, to }
 }

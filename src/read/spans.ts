@@ -102,7 +102,9 @@ const decisionFilters = {
   reviewerId: v.optional(uuid('Spans that this user decided on, or this key if it acts for no user')),
   reviewedFrom: v.optional(timestamp('Any time on the first UTC day of the decisions')),
   reviewedTo: v.optional(
-    timestamp('Any time on the last UTC day of the decisions. Midnight excludes the day it starts.'),
+    timestamp(
+      "Any time on the last UTC day of the decisions. If the time is exactly midnight, the day that begins then isn't included.",
+    ),
   ),
 }
 
@@ -153,7 +155,7 @@ export async function spanListFilter(
 ) {
   const { decision, errorType, reviewerId, reviewedFrom, reviewedTo, problemId, watchedPromptId } = query
   const unlike = UNLIKE_PROBLEMS.find(name => problemId !== undefined && query[name] !== undefined)
-  if (unlike) throw badRequest('must not be combined with problemId', unlike)
+  if (unlike) throw badRequest('must not be combined with `problemId`', unlike)
   if (query.namedBy !== undefined && problemId === undefined) throw badRequest('requires problemId', 'namedBy')
   if (query.watchedSide !== undefined && watchedPromptId === undefined) {
     throw badRequest('requires watchedPromptId', 'watchedSide')
@@ -194,7 +196,7 @@ export const listSpans = endpoint({
     'With `decision`, `errorType`, `reviewerId`, `reviewedFrom`, or `reviewedTo`, the list has one span per ' +
     'current decision, newest decision first, with the step and prompt version recorded then: the decisions that insights count. ' +
     `A page looks at up to ${MAX_SCANNED_DECISIONS} decisions. ` +
-    "With `problemId`, it lists that problem's cases: corrections, and for a trace that an engine analyzed without one, the span that it blames, or else the root. " +
+    "With `problemId`, it lists that problem's cases: corrections and, for each trace that has none but was analyzed by an engine, the span that the engine blames, or else the root.  " +
     "With `watchedPromptId`, it lists the decisions that the prompt's `watch` counts. " +
     'A page may be short even if more spans follow; it also ends at 8 MiB of values. ' +
     SEARCH_DESCRIPTION,
@@ -211,7 +213,7 @@ export const listSpans = endpoint({
       spans: v.array(SpanOfTrace),
       expired: described(
         v.optional(v.number()),
-        'How many more of these decisions are counted in insights even though their traces have expired. Deleted traces still count until a job corrects the counts, within a minute or so. Only on the first page of a list with a review filter, and without `model`, `review`, `hasOutput`, `from`, `to`, and `contains`.',
+        'How many more of these decisions are counted in insights even though their traces have expired. Deleted traces still count until a job corrects the counts, within a minute or so. Only on the first page of a list with a review filter, and without `model`, `review`, `hasOutput`, `from`, `to`, or `contains`.',
       ),
       ...searchFields,
       nextCursor: NextCursor,
@@ -264,7 +266,7 @@ export const listSpans = endpoint({
 /** 400 if a range is empty. */
 function requireRange(from: number | undefined, to: number | undefined, parameter: 'from' | 'reviewedFrom'): void {
   if (from === undefined || to === undefined || from < to) return
-  throw badRequest(`must be before ${parameter === 'from' ? 'to' : 'reviewedTo'}`, parameter)
+  throw badRequest(`must be before \`${parameter === 'from' ? 'to' : 'reviewedTo'}\``, parameter)
 }
 
 /* The places in the lists, as cursors store them. */

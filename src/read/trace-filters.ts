@@ -55,7 +55,9 @@ export const traceFilters = {
   engineHasStep: described(v.optional(TrueOrFalse), "Whether the engine's latest answer blames a step"),
   engineFrom: v.optional(timestamp("Any time on the first UTC day of the engine's latest answers")),
   engineTo: v.optional(
-    timestamp("Any time on the last UTC day of the engine's latest answers. Midnight excludes the day it starts."),
+    timestamp(
+      "Any time on the last UTC day of the engine's latest answers. If the time is exactly midnight, the day that begins then isn't included.",
+    ),
   ),
   kind: v.optional(
     v.pipe(
@@ -84,7 +86,7 @@ export async function traceFilter({
   const engineFrom = query.engineFrom === undefined ? undefined : Math.floor(query.engineFrom / DAY_MS)
   const engineTo = query.engineTo === undefined ? undefined : Math.ceil(query.engineTo / DAY_MS)
   if (engineFrom !== undefined && engineTo !== undefined && engineFrom >= engineTo) {
-    throw badRequest('must be before engineTo', 'engineFrom')
+    throw badRequest('must be before `engineTo`', 'engineFrom')
   }
   return { ...query, engineFrom, engineTo, fields: await comparableFields(metadataFilters) }
 }

@@ -81,7 +81,7 @@ export const listTraces = endpoint({
   const { filter, contained } = await traceListFilter(context, project)
   const list = (...order: string[]) => ['traces', store.organization.id, project.id, ...order]
   const order = query.sort
-  if (order && contained) throw badRequest("can't be combined with contains", 'sort')
+  if (order && contained) throw badRequest("can't be combined with `contains`", 'sort')
   const { items, ...more } = order
     ? await pageOf({
         list: list(order),

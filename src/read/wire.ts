@@ -85,7 +85,7 @@ export const ListedTrace = v.object({
   ),
   errorType: described(
     v.nullable(v.string()),
-    "The error type that the newest review with one sets. If no review sets one, it's the engine's.",
+    "The error type set by the newest review that sets one. If no review does, it's the engine's.",
   ),
   errorTypeBy: v.nullable(v.picklist(['reviewer', 'engine'])),
   ...matchFields,
@@ -115,7 +115,7 @@ export const Suggestion = v.object({
   by: described(Uuid, "The agent: its key's user, or the key if it acts for no user"),
   at: IsoTime,
   decision: v.picklist(DECISIONS),
-  approvedOutput: described(StoredValue, 'The suggested correction. Null for the decisions accept and reset.'),
+  approvedOutput: described(StoredValue, 'The suggested correction. Null if `decision` is `accept` or `reset`.'),
   comment: v.nullable(v.string()),
   errorType: v.nullable(v.string()),
 })
@@ -125,7 +125,7 @@ export const Vote = v.object({
   by: described(Uuid, 'The reviewer: a user, or the key if it acts for no user'),
   at: IsoTime,
   decision: v.picklist(['accept', 'correct']),
-  approvedOutput: described(StoredValue, 'The correction. Null for the decision accept.'),
+  approvedOutput: described(StoredValue, 'The correction. Null if `decision` is `accept`.'),
   comment: v.nullable(v.string()),
   errorType: v.nullable(v.string()),
 })

@@ -167,18 +167,18 @@ async function select(
   { spanIds, filter, userIds, fromUserId, replace, dueAt, cursor }: Body,
 ): Promise<Selected> {
   if (spanIds) {
-    if (filter) throw badRequest('must not be combined with spanIds', 'filter')
-    if (cursor !== undefined) throw badRequest('requires filter', 'cursor')
+    if (filter) throw badRequest('must not be combined with `spanIds`', 'filter')
+    if (cursor !== undefined) throw badRequest('requires `filter`', 'cursor')
     const groups = await groupBySpan(store, spanIds, id => id)
     return { spanIds, groups, projectKey: caller.project?.key, nextCursor: null }
   }
-  if (!filter) throw badRequest('spanIds or filter is required')
+  if (!filter) throw badRequest('`spanIds` or `filter` is required')
   if (userIds.length === 0 && fromUserId === undefined) {
-    throw badRequest('must have an ID, unless spanIds or fromUserId is given', 'userIds')
+    throw badRequest('must contain at least one ID unless `spanIds` or `fromUserId` is given', 'userIds')
   }
   const { metadata = {}, assignee: asked, ...query } = filter
   if (fromUserId !== undefined && asked !== undefined) {
-    throw badRequest('must not be combined with fromUserId', 'filter.assignee')
+    throw badRequest('must not be combined with `fromUserId`', 'filter.assignee')
   }
   const project = await selectedProject({ caller, store, unscoped }, query)
   const metadataFilters = Object.entries(metadata).map(([path, value]) => ({ path, value }))

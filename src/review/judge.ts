@@ -17,7 +17,7 @@ import { type FoundValue, lengthOf, type StoredValue } from '../store/traces/pay
 import type { Directed, ReviewRequest } from './direct.ts'
 
 const NO_OUTPUT = 'The span has no output to accept'
-const NULL_APPROVED = 'null means unreviewed; use the decision reset instead'
+const NULL_APPROVED = 'null means unreviewed; to undo a review, send the decision `reset`'
 const UNCHECKED =
   "The approved output can't be checked against the step's outputSchema; set `force` to approve it anyway"
 export const SCHEMA_MISMATCH =

@@ -25,7 +25,7 @@ const Order = v.optional(
     v.picklist(QUEUE_ORDERS),
     v.metadata({
       description:
-        "The order of traces. A trace's spans stay together. negative: traces with negative feedback first. due: by the earliest due date, for an assignee. mine: spans assigned to you by due date, then unassigned ones.",
+        "The order of traces. A trace's spans stay together. negative: traces with negative feedback first. due: by the earliest due date, for an assignee. mine: spans assigned to you, by due date, and then unassigned ones.",
     }),
   ),
   'oldest',
@@ -72,7 +72,7 @@ export const getReviewQueue = endpoint({
         v.boolean(),
         v.metadata({ description: 'Whether there may be more than `remaining`' }),
       ),
-      assigned: described(v.optional(v.number()), 'For the order mine: how many of `remaining` are assigned to you'),
+      assigned: described(v.optional(v.number()), 'If `order` is `mine`: how many of `remaining` are assigned to you'),
       nextCursor: NextCursor,
       today: v.pipe(
         v.array(v.object({ userId: Uuid, reviewed: v.number() })),
@@ -100,13 +100,15 @@ export const getReviewQueue = endpoint({
   if (query.disputed && !caller.isAdjudicator) throw forbidden('Only adjudicators can list disputed spans')
   const project = await selectedProject(context, query)
   const assignee = assigneeFor(caller, query.assignee)
-  if (query.order === 'due' && !assignee) throw badRequest('requires an assignee', 'order')
-  if (query.order === 'mine' && assignee !== undefined) throw badRequest("can't be combined with an assignee", 'order')
+  if (query.order === 'due' && !assignee) throw badRequest('requires an `assignee`', 'order')
+  if (query.order === 'mine' && assignee !== undefined)
+    throw badRequest("can't be combined with an `assignee`", 'order')
   const filter = await traceFilter(context)
   if (query.disputed) {
     const { order, all, payloads: mode } = query
-    if (all) throw badRequest("can't be combined with disputed", 'all')
-    if (order !== 'oldest' && order !== 'newest') throw badRequest('must be oldest or newest with disputed', 'order')
+    if (all) throw badRequest("can't be combined with `disputed`", 'all')
+    if (order !== 'oldest' && order !== 'newest')
+      throw badRequest('must be `oldest` or `newest` if `disputed` is true', 'order')
     const disputed = { filter, order, assignee, holder: actorOf(caller), now }
     const { items, nextCursor, ...counts } = await pageOf({
       list: ['disputed', store.organization.id, project.id, order],

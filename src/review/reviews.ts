@@ -92,7 +92,7 @@ export const putReview = endpoint({
   path: '/api/spans/{spanId}/review',
   summary: 'Review a span',
   description:
-    "Accepts or corrects the span's output, or resets its review. Repeating a decision changes nothing. If the step needs several reviewers, a person's decision on an undecided span is a vote, and the span is decided once enough votes agree; only an adjudicator's decision is final at once. A key that acts as an agent only suggests a decision, which `suggestions` shows; a pipeline's key gets a 403 `person_required`.",
+    "Accepts or corrects the span's output, or resets its review. Repeating a decision changes nothing. If the step needs several reviewers, a person's decision on an undecided span is a vote, and the span is decided once enough votes agree; only an adjudicator's decision is final right away. A key that acts as an agent only suggests a decision, which `suggestions` shows; a pipeline's key gets a 403 `person_required`.",
   scope: 'review',
   params: v.object({ spanId: Uuid }),
   body: Review,

@@ -134,7 +134,7 @@ export const deleteView = endpoint({
   method: 'DELETE',
   path: '/api/views/{viewId}',
   summary: 'Delete a saved view',
-  description: "Deletes your own view. With the scope `manage`, you can also delete others' shared views.",
+  description: "Deletes your own view. With the `manage` scope, you can also delete others' shared views.",
   scope: ['review', 'manage'],
   params: v.object({ viewId: Uuid }),
   responses: { 200: v.object({ id: Uuid }) },

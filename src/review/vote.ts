@@ -29,7 +29,7 @@ import { canBeShared, checkOutput, type Judged, matches, type Values, verdictOn 
  */
 
 const noForm = (spanId: string) =>
-  `This root is reviewed with a span below it that several people review, and the correction can't be converted to that span's form; correct ${spanId} instead`
+  `Several people review this root together with a span below it, and the correction can't be converted to that span's form; correct ${spanId} instead`
 
 /** Whether a request is a vote. An adjudicator's decision or an imported one isn't a vote. */
 export function isVote(caller: Caller, { request, subject, formless }: Directed): boolean {

@@ -26,11 +26,11 @@ const MESSAGES: Readonly<Record<SentType, (data: JsonObject) => Message>> = {
         ]
       : ['Root cause analysis failed', ['Reason', failure]],
   'prompt.activated': ({ stepId, versionNumber, previousVersionNumber }) => [
-    `Version ${wordOf(versionNumber)} of the prompt of ${stepOf(stepId)} is active`,
+    `Version ${wordOf(versionNumber)} of the ${stepOf(stepId)} prompt is active`,
     ['Previous version', previousVersionNumber],
   ],
   'prompt.rolled_back': ({ stepId, versionNumber, previousVersionNumber, automatic, reason }) => [
-    `Prompt of ${stepOf(stepId)} rolled back from version ${wordOf(previousVersionNumber)} to ${wordOf(versionNumber)}`,
+    `The ${stepOf(stepId)} prompt was rolled back from version ${wordOf(previousVersionNumber)} to ${wordOf(versionNumber)}`,
     ['By', automatic === true ? 'autoRollback' : undefined],
     ['Reason', reason],
   ],
@@ -43,7 +43,7 @@ const MESSAGES: Readonly<Record<SentType, (data: JsonObject) => Message>> = {
     ['Gate', isJsonObject(gate) ? (gate.met === true ? 'met' : 'not met') : undefined],
   ],
   'problem.changed': ({ stepId, errorType, docSlug, state, previousState, changed }) => [
-    `Problem in ${stepOf(stepId)} ${state === previousState ? 'changed' : `is ${wordOf(state)}`}`,
+    `Problem in ${stepOf(stepId)}: ${state === previousState ? 'changed' : wordOf(state)}`,
     ['Error type', errorType],
     ['Knowledge doc', docSlug],
     ['Previous state', state === previousState ? undefined : previousState],

@@ -219,7 +219,7 @@ export const deleteWebhook = endpoint({
   path: '/api/webhooks/{webhookId}',
   summary: 'Delete a webhook',
   description:
-    'Nothing more is sent to it, except for deliveries that are already in progress. Its deliveries are deleted: most of them at once, the rest within an hour or so.',
+    'Nothing more is sent to it, except for deliveries that are already in progress. Its deliveries are deleted: most of them right away, the rest within an hour or so.',
   scope: 'manage',
   params: v.object({ webhookId: Uuid }),
   responses: { 200: v.object({ id: Uuid }) },
@@ -238,7 +238,7 @@ export const rotateWebhookSecret = endpoint({
   path: '/api/webhooks/{webhookId}/rotate-secret',
   summary: "Replace a webhook's secret",
   description:
-    'For 24 hours, deliveries are signed with both secrets, so you have time to switch over. A secret older than the one being replaced stops working at once. If the response is lost, rotate again.',
+    'For 24 hours, deliveries are signed with both secrets, so you have time to switch over. A secret older than the one being replaced stops working immediately. If the response is lost, rotate again.',
   scope: 'manage',
   params: v.object({ webhookId: Uuid }),
   errors: { 409: `${CHANGED} / ${OTHER_KEY}` },

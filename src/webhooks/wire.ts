@@ -19,10 +19,10 @@ const OCCASIONS: Readonly<Record<v.InferOutput<typeof EventType>, string>> = {
   'prompt.rolled_back':
     'a version that was active before replaces a newer one, or `autoRollback` reactivates the previous one. `automatic` says which of the two it was, and `reason` says why. `prompt.activated` is also sent',
   'experiment.finished':
-    "an experiment ends: it has all its results, somebody finishes or cancels it (`state` is `cancelled`), or a model's run of it fails (`failed`). `report` has its figures, and `gate` says whether the version meets the gate, both as of the time when the event is sent. An experiment that fails because no results arrive doesn't send an event",
+    "an experiment ends: it has all its results, somebody finishes or cancels it (`state` is `cancelled`), or the model's run fails (`failed`). `report` has its figures, and `gate` says whether the version meets the gate, both as of the time when the event is sent. An experiment that fails because no results arrive doesn't send an event",
   'problem.changed':
     "somebody dismisses or assigns a problem, changes its note, or links a candidate, or its state changes by itself, which is noticed within a few minutes. `changed` names what changed. A problem's first case doesn't send an event",
-  'trace.deleted': 'somebody deletes a trace, but not when it expires',
+  'trace.deleted': "somebody deletes a trace. A trace that expires doesn't send an event",
 }
 export const Events = described(
   v.pipe(
@@ -121,7 +121,7 @@ export const Delivery = v.object({
   request: v.object({
     body: described(
       v.looseObject({}),
-      "The event, without values and an experiment's figures, which are read when it's sent and not kept",
+      "The event without values or an experiment's figures. Those are read when it's sent, and aren't kept.",
     ),
   }),
   attempt: described(

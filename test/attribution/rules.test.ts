@@ -88,15 +88,17 @@ describe('the rules', () => {
     const answer = answerTo({ root: { output: { level: 'low' }, approved: { level: 'high' } } })
     expect(answer.confidence).toBeLessThan(0.5)
     for (const { confidence } of answer.alternatives) expect(confidence).toBeLessThan(0.5)
-    expect(answer.reasoning).toMatch(/^Looked for: a failed step, .*; found none\..* is only a guess\.$/)
+    expect(answer.reasoning).toMatch(
+      /^The rules looked for a failed step, .*, and found none\..* So ".*" is only a guess\.$/,
+    )
   })
 
   it('name only the facts that the trace lacks', () => {
     const prompt = aPrompt('Read.', { type: 'object', required: ['total'] })
     const unlikely = new Set(TIE_ORDER.filter(type => type !== 'ambiguous_request'))
     const { reasoning } = answerTo({ root: { output: { sum: 1 }, approved: { total: 1 }, prompt } }, unlikely)
-    expect(reasoning).toMatch(/^Looked for: a failed step/)
-    expect(reasoning).not.toContain('a broken schema')
+    expect(reasoning).toMatch(/^The rules looked for a failed step/)
+    expect(reasoning).not.toContain('a schema violation')
   })
 
   it('weigh each finding that the checks make, and name each fact', () => {

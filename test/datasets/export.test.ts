@@ -320,7 +320,7 @@ describe('an export as CSV', () => {
 })
 
 describe('an export as chats', () => {
-  it('has the conversations of the train split, without excluded and stale items', async ({ expect }) => {
+  it('has the conversations of the train split, without excluded or stale items', async ({ expect }) => {
     const dataset = await newDataset()
     const ids = await dataset.add(
       { input: 'How long?', expected: '24 months' },
@@ -370,7 +370,7 @@ describe('an export as chats', () => {
     const { file } = await newDataset()
     const { status, body } = await file(`format=chat&split=${split}`)
     expect(status).toBe(400)
-    expect(body.error).toBe("split: must be train: a model must not learn from the items that it's tested on")
+    expect(body.error).toBe("split: must be `train`: a model must not learn from the items that it's tested on")
   })
 })
 

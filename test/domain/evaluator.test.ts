@@ -66,7 +66,7 @@ describe("an evaluator's rules", () => {
   })
 
   it('have a tolerance only for numbers', ({ expect }) => {
-    const message = 'is only for the type number'
+    const message = 'is allowed only if `type` is `number`'
     expect(evaluatorFaults({ type: 'number', tolerance: 1, paths: { a: number } })).toEqual([])
     expect(evaluatorFaults({ tolerance: 1 })).toEqual([{ path: ['tolerance'], message }])
     expect(evaluatorFaults({ paths: { 'a.b': { type: 'text', tolerance: 0 } } })).toEqual([

@@ -195,7 +195,7 @@ describe('a version meets a gate', () => {
     const activated = await activate()
     if (figures) {
       const { required, actual } = figures
-      const message = expect.stringMatching(`${required}, is ${actual}$`)
+      const message = expect.stringMatching(`${required}, but is ${actual}$`)
       expect(activated).toMatchObject({
         status: 409,
         body: { code: 'gate_not_met', details: [{ path: condition, message }] },
@@ -243,7 +243,7 @@ describe('a version meets a gate', () => {
       ],
     })
     expect((await activate()).body.details).toEqual([
-      { path: 'minItems', message: 'must be at least 2, is 0' },
+      { path: 'minItems', message: 'must be at least 2, but is 0' },
       { path: 'minPassRate', message: "must be at least 0.9, but there's nothing to measure" },
     ])
   })

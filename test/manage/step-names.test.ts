@@ -70,8 +70,8 @@ describe('PUT /api/projects/{projectId}/step-names', () => {
 
   it.for([
     [{ a: 'a' }, 'names.a', 'must be a different name'],
-    [{ a: 'b', b: 'c' }, 'names.b', "is also a step's new name, so it can't be renamed itself"],
-    [{ a: 'b', b: 'a' }, 'names.a', "is also a step's new name, so it can't be renamed itself"],
+    [{ a: 'b', b: 'c' }, 'names.b', "is also a step's new name, so it can't itself be renamed"],
+    [{ a: 'b', b: 'a' }, 'names.a', "is also a step's new name, so it can't itself be renamed"],
     [{ a: '' }, 'names.a', `must have 1 to ${MAX_NAME_LENGTH} characters`],
     [{ '': 'a' }, 'names.', `the old name must have 1 to ${MAX_NAME_LENGTH} characters`],
     [{ a: '\ud800' }, 'names.a', "contains half of a surrogate pair, which can't be encoded"],

@@ -99,7 +99,7 @@ describe('an answer', () => {
     }
     const { spans } = (await org.read.get(`/api/traces/${id}`)).body
     const { structured } = await agentOf(org.projectKey).call('get_span', { spanId: spans[0].id })
-    expect(structured.notice).toContain('too large to read all of it here')
+    expect(structured.notice).toContain('too large to read in full here')
   })
 })
 

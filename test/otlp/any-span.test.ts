@@ -221,11 +221,11 @@ it('keeps every attribute that no convention knows', ({ expect }) => {
   )
 })
 
-it('reports that the name of a model was cut', ({ expect }) => {
+it('reports that the name of a model was truncated', ({ expect }) => {
   const { modelUse, warnings } = stepOf(
     aSpan({ attributes: { 'gen_ai.operation.name': 'chat', 'gen_ai.request.model': 'm'.repeat(300) } }),
   )
-  expect([modelUse.model?.length, warnings]).toEqual([256, ['model was cut: it had 300 characters']])
+  expect([modelUse.model?.length, warnings]).toEqual([256, ['truncated model, which had 300 characters']])
 })
 
 it('reads the first 10,000 attributes on a span, and reports how many there were', ({ expect }) => {
@@ -233,7 +233,7 @@ it('reads the first 10,000 attributes on a span, and reports how many there were
     Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [nameAt(index), value]))
   const messages = stepOf(aSpan({ attributes: many(index => `llm.input_messages.${index}.message.content`, 'hi') }))
   expect(Reflect.get(Object(messages.input), 'messages').length).toBe(10_000)
-  expect(messages.warnings).toContain('attributes was cut: it had 20000 values')
+  expect(messages.warnings).toContain('truncated attributes, which had 20000 values')
   const words = stepOf(aSpan({ attributes: many(index => `w${index}.key`, 1) }))
   expect(JSON.stringify(words.metadata.attributes).length).toBeGreaterThan(10_000)
 })
@@ -247,8 +247,8 @@ it('counts an event or link as one attribute, reads 10,000 of each, and reports 
     events: Array.from({ length: 30_000 }, () => ({ name: 'gen_ai.user.message', timeNs: 1n, attributes })),
     links: Array.from({ length: 30_000 }, () => link),
   })
-  expect(warnings).toEqual(expect.arrayContaining(['events was cut: it had 30000 values']))
-  expect(warnings).toEqual(expect.arrayContaining(['links was cut: it had 30000 values']))
+  expect(warnings).toEqual(expect.arrayContaining(['truncated events, which had 30000 values']))
+  expect(warnings).toEqual(expect.arrayContaining(['truncated links, which had 30000 values']))
   const several = stepOf({
     ...given,
     events: Array.from({ length: 1000 }, () => ({ name: 'e', timeNs: 1n, attributes })),
@@ -263,7 +263,7 @@ it('reads the first 10,000 attributes on a resource or scope', ({ expect }) => {
   const source = { resource: many, scope: { ...given.source.scope, attributes: many } }
   const { warnings } = stepOf({ ...given, source })
   expect(warnings).toEqual(
-    expect.arrayContaining(['resource was cut: it had 20000 values', 'scope was cut: it had 20000 values']),
+    expect.arrayContaining(['truncated resource, which had 20000 values', 'truncated scope, which had 20000 values']),
   )
 })
 

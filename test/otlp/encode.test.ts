@@ -90,10 +90,10 @@ describe('the outcome of an export', () => {
     outcome.rejectAll(new Map([['its span id is missing', 2]]))
     outcome.reject('its span id is missing', 1)
     outcome.reject('it is late', 1)
-    outcome.warn('output was cut', 'output was cut')
+    outcome.warn('truncated output', 'truncated output')
     expect(outcome.partialSuccess).toEqual({
       count: 4,
-      message: '3 rejected: its span id is missing; 1 rejected: it is late; output was cut',
+      message: '3 rejected: its span id is missing; 1 rejected: it is late; truncated output',
     })
   })
 })

@@ -189,7 +189,7 @@ describe('an export', () => {
     const { body } = await org.bearer(bindings).post('/v1/traces', anExport([anExportedSpan({ attributes })]))
     expect(body.partialSuccess).toMatchObject({
       rejectedSpans: '0',
-      errorMessage: `state was cut: it had ${names.length} values`,
+      errorMessage: `truncated state, which had ${names.length} values`,
     })
     expect(Math.max(...statements.flatMap(({ values }) => values.map(value => String(value).length)))).toBeLessThan(
       2_000_000,
@@ -203,7 +203,7 @@ describe('an export', () => {
     })
     const { body } = await org.ingest.post('/v1/traces', anExport([large, anExportedSpan()]))
     expect(body.partialSuccess.rejectedSpans).toBe('0')
-    expect(body.partialSuccess.errorMessage).toContain('output was cut')
+    expect(body.partialSuccess.errorMessage).toContain('truncated output')
     expect(await namesOf(org)).toHaveLength(2)
   })
 })

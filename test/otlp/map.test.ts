@@ -304,16 +304,19 @@ describe('a value that is too large', () => {
       small: 'kept',
     })
     expect(step.warnings).toEqual([
-      'input was cut: it had 5242882 bytes',
-      'state.plan.0 was cut: it had 5242882 bytes',
-      'metadata.attributes.large was cut: it had 65538 bytes',
+      'truncated input, which had 5242882 bytes',
+      'truncated state.plan.0, which had 5242882 bytes',
+      'truncated metadata.attributes.large, which had 65538 bytes',
     ])
   })
 
   it('is also truncated on the trace', ({ expect }) => {
     const { trace, warnings } = stepWith({ 'session.id': 'g'.repeat(300), 'langfuse.trace.name': 'n'.repeat(300) })
     expect(trace).toEqual({ groupId: 'g'.repeat(256), name: 'n'.repeat(256) })
-    expect(warnings).toEqual(['trace name was cut: it had 300 characters', 'group_id was cut: it had 300 characters'])
+    expect(warnings).toEqual([
+      'truncated trace name, which had 300 characters',
+      'truncated group_id, which had 300 characters',
+    ])
   })
 })
 

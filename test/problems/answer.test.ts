@@ -105,13 +105,21 @@ describe('an invalid answer', () => {
     ['names no example', [aChange({ examples: [] })], 'a change names no example'],
     ['names an unknown example', [aChange({ examples: ['e1', 'e3'] })], "a change names an example that isn't there"],
     ['names a span', [aChange({ examples: ['span-1'] })], "a change names an example that isn't there"],
-    ['replaces what the prompt does not contain', [aChange({ before: SECRET })], "before isn't in the prompt"],
-    ['replaces nothing', [aChange({ before: '' })], "before isn't in the prompt"],
-    ['replaces what the prompt contains twice', [aChange({ before: 'u' })], 'before is in the prompt more than once'],
+    [
+      'replaces what the prompt does not contain',
+      [aChange({ before: SECRET })],
+      "the text in `before` isn't in the prompt",
+    ],
+    ['replaces nothing', [aChange({ before: '' })], "the text in `before` isn't in the prompt"],
+    [
+      'replaces what the prompt contains twice',
+      [aChange({ before: 'u' })],
+      'the text in `before` is in the prompt more than once',
+    ],
     [
       'adds and names a text',
       [aChange({ place: 'end' })],
-      'before must be empty if a change adds text at the start or end',
+      '`before` must be empty if a change adds text at the start or end',
     ],
     ['adds nothing', [aChange({ place: 'end', before: '', after: ' ' })], 'a change adds nothing'],
     ['changes nothing', [aChange({ after: 'Be brief.' })], 'a change changes nothing'],
@@ -140,7 +148,7 @@ describe('an invalid answer', () => {
     ['adds a zero-width space', [aChange({ after: 'Be\u200b brief.' })], 'the changes add invisible characters'],
     ['reverses the direction of text', [aChange({ after: 'Be brief.\u202e' })], 'the changes add invisible characters'],
     ['adds a control character', [aChange({ after: 'Be brief.\u0008' })], 'the changes add invisible characters'],
-    ['splits a surrogate pair', [aChange({ after: 'Be brief. \ud800' })], 'after contains half of a surrogate pair'],
+    ['splits a surrogate pair', [aChange({ after: 'Be brief. \ud800' })], '`after` contains half of a surrogate pair'],
   ] as const)('%s', ([, changes, fault], { expect }) => {
     const reading = read(changes)
     if (fault === undefined) expect(reading).toHaveProperty('answer')

@@ -112,7 +112,7 @@ describe('a request', () => {
     const { request, correct, org, prompt, datasetId, path, job } = await newSuggestible({ examples: 0 })
     const { bindings } = await aSuggestingModel()
     const inTest = await correct({}, { split: 'test' })
-    const NO_TRAIN = /^None of the problem's newest corrections is a train item/
+    const NO_TRAIN = /^None of the problem's newest corrections is a `train` item/
     const rejected = (error: string | RegExp) => ({
       status: 422,
       body: { error: expect.stringMatching(error), details: [{ path: 'problemId' }] },
@@ -222,7 +222,7 @@ describe("a model's invalid answer", () => {
     await run()
     expect(await versions()).toHaveLength(2)
     const [, again] = await modelRequests()
-    expect(JSON.stringify(again?.body)).toContain("before isn't in the prompt")
+    expect(JSON.stringify(again?.body)).toContain("the text in `before` isn't in the prompt")
     expect(JSON.stringify(again?.body)).not.toContain('not there')
   })
 
@@ -233,7 +233,7 @@ describe("a model's invalid answer", () => {
     expect(await run()).toEqual({ isTaken: true })
     expect(await result()).toMatchObject({
       status: 502,
-      body: { error: "The model's answer was invalid twice: before isn't in the prompt" },
+      body: { error: "The model's answer was invalid twice: the text in `before` isn't in the prompt" },
     })
     expect(await versions()).toHaveLength(1)
     await request(bindings)
@@ -498,7 +498,7 @@ describe('deletion', () => {
     const { bindings, run } = await aSuggestingModel()
     await request(bindings)
     await run()
-    const error = "The prompt's versions together have no room for another one"
+    const error = "The prompt's versions have reached their total size limit, so no version can be added"
     expect(await result()).toMatchObject({ status: 502, body: { error } })
     expect(
       await storedFor(

@@ -216,9 +216,9 @@ describe('GET /api/agreement', () => {
       [
         `&withAdjudicator=true&label=decision&reviewerId=${id}&withReviewerId=${id}`,
         'withAdjudicator',
-        'must not be combined with withReviewerId',
+        'must not be combined with `withReviewerId`',
       ],
-      ['&from=2026-11-02T00:00:00.000Z&to=2026-11-02T00:00:00.000Z', 'from', 'must be before to'],
+      ['&from=2026-11-02T00:00:00.000Z&to=2026-11-02T00:00:00.000Z', 'from', 'must be before `to`'],
     ]) {
       const { status, body } = await team.manager.get(`/api/agreement/outputs?projectSlug=support${query}`)
       expect({ status, details: body.details }).toEqual({ status: 400, details: [{ path, message }] })

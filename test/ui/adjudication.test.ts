@@ -101,7 +101,7 @@ test('three people review a step blind, and an adjudicator decides what they dis
   await fourth.getByRole('link', { name: 'Adjudication 1' }).click()
   await showsItem(fourth, 1)
   await expect(fourth.getByRole('note')).toHaveText(
-    "This output needs votes from 3 reviewers. You're an adjudicator, so your decision is final at once.",
+    "This output needs votes from 3 reviewers. You're an adjudicator, so your decision is final right away.",
   )
   const votes = fourth.getByRole('region', { name: 'Votes' })
   await expect(votes).toContainText('The 3 reviewers disagree, so an adjudicator decides.')

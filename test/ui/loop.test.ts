@@ -200,7 +200,7 @@ test('a correction becomes a fix that holds, with the keyboard alone', async ({ 
     await replaceText(page, value)
   }
   await keyboard.press('Enter')
-  await expect(gate).toContainText('at least 5 judged items in test, no regressions, and nothing unjudged')
+  await expect(gate).toContainText('at least 5 judged items in the test split, no regressions, and no unjudged items')
   await expect(dialog).toHaveCount(0)
 
   await openProblem(page)

@@ -47,7 +47,7 @@ test('a person lets the model run an experiment, from the keyboard, and sees its
   await expect(page.getByText("The cost can't be limited, because this model's price isn't known")).toBeVisible()
   await page.getByLabel('Model', { exact: true }).fill('anthropic/other')
   await page.keyboard.press('Enter')
-  await expect(page.getByText('must be a model of the configured provider: openai/<model>')).toBeVisible()
+  await expect(page.getByText('must be a model from the configured provider: openai/<model>')).toBeVisible()
   await page.getByLabel('Model', { exact: true }).fill('')
   await cost.fill('2.5')
   await page.getByLabel('Name').fill('By the model')

@@ -168,7 +168,7 @@ test('states filter the board, and say if they have no problems', async ({ page,
   await signIn(context, board.ownerKey)
   await openBoard(page)
   await page.getByRole('navigation', { name: 'States' }).getByRole('link', { name: 'Verified' }).click()
-  await expect(page.getByRole('heading', { name: 'No problems are verified' })).toBeVisible()
+  await expect(page.getByRole('heading', { name: 'No problems have a verified fix' })).toBeVisible()
   await page.route(/\/api\/problems\?/, route =>
     route.fulfill({ status: 403, json: { error: 'Not allowed', code: 'x' } }),
   )

@@ -63,7 +63,9 @@ test('a gate keeps a version from becoming active, until a person overrides it w
   const dialog = page.getByRole('dialog')
   await dialog.getByLabel('Minimum pass rate').fill('90')
   await dialog.getByRole('button', { name: 'Save gate' }).click()
-  await expect(gate).toContainText('at least 10 judged items in test, a pass rate of at least 90%, and no regressions')
+  await expect(gate).toContainText(
+    'at least 10 judged items in the test split, a pass rate of at least 90%, and no regressions',
+  )
   await expect(gate).toContainText("The gate isn't met")
   await expect(gate).toContainText('No finished experiment with this version counts yet.')
   await expect(gate.getByRole('link', { name: 'Run an experiment' })).toHaveAttribute(

@@ -56,7 +56,7 @@ test('every number in insights and on a page of a prompt links to a list with th
   await page.getByRole('radiogroup', { name: 'Reviewers' }).getByText('Table').click()
   shown.push(...(await numbers()))
   await page.goto(`/prompts/${sample.promptId}?project=${sample.project.slug}`)
-  await expect(page.getByRole('link', { name: /accepted outputs/ }).first()).toBeVisible()
+  await expect(page.getByRole('link', { name: /accepted outputs?/ }).first()).toBeVisible()
   shown.push(...(await numbers()))
   const counts = shown.flatMap(({ text, href }) => {
     const [number] = text.match(/^\d+/) ?? []

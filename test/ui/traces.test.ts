@@ -292,5 +292,5 @@ test('traces are sorted by duration, by a header or in the bar, and the page say
   )
   await filters(page).getByRole('button', { name: 'Sort' }).click()
   await page.getByRole('option', { name: 'Most expensive first' }).click()
-  await expect(page.getByText('Sorted within the newest 5,000 traces; 1,234 of them match.')).toBeVisible()
+  await expect(page.getByText('Only the newest 5,000 traces were sorted; 1,234 of them match.')).toBeVisible()
 })

@@ -72,13 +72,13 @@ const CASES: readonly [SentType, JsonObject, ReturnType<typeof whole>][] = [
   [
     'prompt.activated',
     { ...ON_PROMPT, versionNumber: 1, previousVersionNumber: null },
-    whole('Version 1 of the prompt of generate-answer is active', [PROJECT], '/prompts/prompt-uuid?project=support'),
+    whole('Version 1 of the generate-answer prompt is active', [PROJECT], '/prompts/prompt-uuid?project=support'),
   ],
   [
     'prompt.rolled_back',
     { ...ON_PROMPT, automatic: true, reason: 'Version 3 is worse' },
     whole(
-      'Prompt of generate-answer rolled back from version 3 to 2',
+      'The generate-answer prompt was rolled back from version 3 to 2',
       ['*By:* autoRollback', '*Reason:* Version 3 is worse', PROJECT],
       '/prompts/prompt-uuid?project=support',
     ),
@@ -118,7 +118,7 @@ const CASES: readonly [SentType, JsonObject, ReturnType<typeof whole>][] = [
       changed: ['state'],
     },
     whole(
-      'Problem in generate-answer is proven',
+      'Problem in generate-answer: proven',
       ['*Error type:* wrong_value', '*Previous state:* fixing', '*Changed:* state', PROJECT],
       '/problems/problem-uuid?project=support',
     ),

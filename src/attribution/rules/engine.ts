@@ -1,7 +1,7 @@
 import type { Attribution } from '../../domain/attribution.ts'
 import type { Subject } from '../../domain/subject.ts'
 import type { Finding } from '../finding.ts'
-import { type BuiltInErrorType, TAXONOMY, TIE_ORDER } from '../taxonomy.ts'
+import { type BuiltInErrorType, findBuiltIn, TIE_ORDER } from '../taxonomy.ts'
 import { FACTS, FITTED, type FindingKind, type Fitted, LOCATING } from '../weights.ts'
 
 /** Limits of an answer. */
@@ -135,20 +135,22 @@ function reasoningOf(
   const left = omitted.length > 0 ? ` Not checked: ${omitted.join('; ')}.` : ''
   if (!isDecided || !first) {
     const seen = new Set(findings.flatMap(({ kind }) => FACTS.get(kind) ?? []))
-    const missing = [...new Set(FACTS.values())].filter(fact => !seen.has(fact)).join(', ')
+    const missing = [...new Set(FACTS.values())].filter(fact => !seen.has(fact))
     const sign = first ? ` ${ended(capitalized(first))}` : ''
-    return `Looked for: ${missing}; found none.${sign} So ${name} is only a guess.${left}`
+    return `The rules looked for ${ALTERNATIVES.format(missing)}, and found none.${sign} So ${name} is only a guess.${left}`
   }
   const also = second ? ` Also, ${ended(second)}` : ''
   const doubt =
     rival && rival.probability > best.probability / 4
-      ? ` ${capitalized(nameOf(rival.errorType))} is also possible (${percent(rival)} vs. ${percent(best)}).`
+      ? ` ${nameOf(rival.errorType)} is also possible (${percent(rival)} vs. ${percent(best)}).`
       : ''
   return `${ended(capitalized(first))}${also} This suggests ${name}.${doubt}${left}`
 }
 
-const nameOf = (errorType: BuiltInErrorType): string =>
-  (TAXONOMY.find(type => type.errorType === errorType)?.name ?? errorType).toLowerCase()
+/** Writes a list as in `a, b, or c`. */
+const ALTERNATIVES = new Intl.ListFormat('en', { type: 'disjunction' })
+
+const nameOf = (errorType: BuiltInErrorType): string => `"${findBuiltIn(errorType)?.name ?? errorType}"`
 
 /** Ends a string with a period unless it already ends a sentence, even inside a quotation. */
 const ended = (text: string): string => (/[.!?]"?$/u.test(text) ? text : `${text}.`)

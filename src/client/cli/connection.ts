@@ -104,7 +104,7 @@ export class Connection {
     if (!only) throw new Failure('missing', 'no_project', 'The organization has no projects')
     const slugs = [only, ...others].map(({ slug }) => slug)
     throw invalid(
-      'The key can access several projects: which one?',
+      'The key can access several projects, and none was named',
       `Add --project <slug>, or set COUNTERSIGN_PROJECT. The projects are: ${shortList(slugs)}.`,
     )
   }
@@ -123,7 +123,7 @@ export class Connection {
 /** Calls a deployment. Throws a `Failure` if the URL or the key can't be right. */
 function serviceOf({ url, key, project }: Login, bookmark: Bookmark, fetch?: Fetch): Service {
   if (!/^https?:\/\//.test(url) || !URL.canParse(url))
-    throw invalid(`This isn't a URL: ${url}`, 'It begins with https:// or http://.')
+    throw invalid(`This isn't a URL: ${url}`, 'A URL must begin with https:// or http://.')
   const { username, password } = new URL(url)
   // `fetch` refuses such a URL, in an error that shows all of it.
   if (username || password) throw invalid("The URL can't contain a user name or a password")

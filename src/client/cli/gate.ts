@@ -13,7 +13,7 @@ export async function printGate(
   for (const { condition, required, actual } of state.unmet) {
     const bound = condition.startsWith('min') ? 'at least' : 'at most'
     await out.line(
-      `  ${condition} must be ${bound} ${required}, ${actual === null ? "but there's nothing to measure" : `is ${actual}`}`,
+      `  ${condition} must be ${bound} ${required}, ${actual === null ? "but there's nothing to measure" : `but is ${actual}`}`,
     )
   }
 }

@@ -43,7 +43,7 @@ export async function addJudgment(
   const score = isLost ? scoreText(judgment.score) : undefined
   const said = [...new Set([label ?? score, judgment.comment])].filter(part => part !== undefined).join(': ')
   const comment = cut(said, MAX_COMMENT_LENGTH, () =>
-    to.unplaced(fields.comment, `cut to ${MAX_COMMENT_LENGTH} characters`),
+    to.unplaced(fields.comment, `truncated to ${MAX_COMMENT_LENGTH} characters`),
   )
   const target = spanId === undefined ? undefined : await spanUuid(to.projectId, traceId, spanId)
   const isDecision = correction !== undefined && target !== undefined && email !== undefined && time !== undefined
@@ -86,7 +86,7 @@ const scoreText = (score: Value | undefined): string | undefined =>
 
 /** A name that the service accepts. Reports `field` if it's cut. */
 export const shortName = (to: Target, name: string, field: string): string =>
-  short(name, () => to.unplaced(field, `cut to ${MAX_NAME_LENGTH} characters`))
+  short(name, () => to.unplaced(field, `truncated to ${MAX_NAME_LENGTH} characters`))
 
 const short = (name: string, onCut?: () => void): string => cut(name, MAX_NAME_LENGTH, onCut)
 

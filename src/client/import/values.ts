@@ -11,13 +11,13 @@ export const isFields = (value: unknown): value is Fields =>
 export const textOf = (value: Value | undefined): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined
 
-/** A number, also if it's written as a string, as decimals are. */
+/** A number, even if it's written as a string, as decimals are. */
 export function numberOf(value: Value | undefined): number | undefined {
   const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value
   return typeof number === 'number' && Number.isFinite(number) ? number : undefined
 }
 
-/** An object, also if it's written as a JSON text. */
+/** An object, even if it's written as JSON text. */
 export function fieldsOf(value: Value | undefined): Fields | undefined {
   const parsed = typeof value === 'string' ? parsedText(value) : value
   return isFields(parsed) ? parsed : undefined

@@ -77,7 +77,7 @@ export function* readAnswer(value: unknown, basis: Basis): Work<Reading> {
 /** Finds where in the prompt a change belongs. */
 function placeChange({ place, before, after }: Change, prompt: string): TextChange | { fault: string } {
   if (place !== 'replace') {
-    if (before !== '') return { fault: 'before must be empty if a change adds text at the start or end' }
+    if (before !== '') return { fault: '`before` must be empty if a change adds text at the start or end' }
     if (after.trim() === '') return { fault: 'a change adds nothing' }
     return place === 'start'
       ? { start: 0, before, after: after.endsWith('\n') || prompt.startsWith('\n') ? after : `${after}\n` }
@@ -87,10 +87,10 @@ function placeChange({ place, before, after }: Change, prompt: string): TextChan
   const asIs = { before, after }
   const unescaped = { before: withControlTokens(before), after: withControlTokens(after) }
   const text = [asIs, unescaped].find(each => each.before !== '' && prompt.includes(each.before))
-  if (!text) return { fault: "before isn't in the prompt" }
+  if (!text) return { fault: "the text in `before` isn't in the prompt" }
   if (text.before === text.after) return { fault: 'a change changes nothing' }
   const start = prompt.indexOf(text.before)
-  if (prompt.includes(text.before, start + 1)) return { fault: 'before is in the prompt more than once' }
+  if (prompt.includes(text.before, start + 1)) return { fault: 'the text in `before` is in the prompt more than once' }
   return { start, ...text }
 }
 
@@ -118,7 +118,7 @@ const isWithin = (some: readonly string[], all: readonly string[]): boolean => {
 function faultOf(prompt: string, content: string): string | undefined {
   if (content === prompt) return 'the changes leave the prompt as it is'
   if (content.trim() === '') return 'the changes leave nothing of the prompt'
-  if (!content.isWellFormed()) return 'after contains half of a surrogate pair'
+  if (!content.isWellFormed()) return '`after` contains half of a surrogate pair'
   if (utf8Length(content) > MAX_CONTENT_BYTES) return `the changed prompt has more than ${MAX_CONTENT_BYTES} bytes`
   const [old, fresh] = [placeholders(prompt), placeholders(content)]
   if (!isWithin(old, fresh)) return 'the changes remove a placeholder'

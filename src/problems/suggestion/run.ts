@@ -26,8 +26,8 @@ import { linkSuggestion } from './link.ts'
 import { type Basis, writeQuestion } from './question.ts'
 
 const GONE = "The step's prompt was deleted"
-const NO_EXAMPLES = 'The problem has no corrected output left that a suggestion may be based on'
-const TOO_MUCH = "The prompt's versions together have no room for another one"
+const NO_EXAMPLES = 'The problem has no corrected outputs left on which to base a suggestion'
+const TOO_MUCH = "The prompt's versions have reached their total size limit, so no version can be added"
 
 /** Adds the version that was requested for a problem. */
 export const suggestVersion: ModelTask = {

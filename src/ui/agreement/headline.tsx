@@ -49,7 +49,7 @@ function Card({ title, label, group, pathTo, children }: CardProps) {
                 part={unanimous}
                 whole={outputs}
                 path={pathTo({ label, agrees: 'true' })}
-                label={`${share(unanimous, outputs)}: ${count(unanimous)} outputs on which everybody agrees, ${title.toLowerCase()}`}
+                label={`${share(unanimous, outputs)}: ${counted(unanimous, 'output')} on which everybody agrees, ${title.toLowerCase()}`}
               />{' '}
               of{' '}
               <Counted

@@ -12,7 +12,7 @@ import { Counted } from '../parts/counted.tsx'
 import { Empty } from '../parts/empty.tsx'
 import { FaultAlert } from '../parts/fault-alert.tsx'
 import { FilterPill } from '../parts/filter-pill.tsx'
-import { count, counted, share } from '../parts/format.ts'
+import { counted, share } from '../parts/format.ts'
 import { NoProject } from '../parts/no-project.tsx'
 import { MissingScope } from '../parts/scopes.tsx'
 import { TextLink } from '../parts/text-link.tsx'
@@ -147,7 +147,7 @@ function Apart({ agreement: { apart }, pathTo }: { agreement: Agreement; pathTo:
       <Counted
         value={outputs}
         path={pathTo({ apart: 'true', label: 'decision' })}
-        label={`${count(outputs)} outputs that aren't included`}
+        label={`${counted(outputs, 'output')} that aren't included`}
       />{' '}
       {outputs === 1 ? 'output' : 'outputs'} with votes that weren't blind, weren't sampled, or came after a decision.
       Everybody agrees on {share(unanimous, outputs)}.

@@ -4,7 +4,7 @@ import { intervalName } from '../attribution/interval.ts'
 import { Section } from '../insights/section.tsx'
 import { ShownText } from '../json/shown-text.tsx'
 import { Counted, CountedShare } from '../parts/counted.tsx'
-import { count, share } from '../parts/format.ts'
+import { count, counted, share } from '../parts/format.ts'
 import { StackedTable } from '../parts/stacked-table.tsx'
 import type { PathTo } from './filters.ts'
 
@@ -20,7 +20,7 @@ export function Reviewers({ agreement: { reviewers, reviewerCount }, nameOf, pat
   return (
     <Section
       title="Reviewers"
-      description={`Adjudicators mostly see outputs on which reviewers disagree, so low agreement with them isn't a sign of poor work.${left > 0 ? ` ${count(left)} more with fewer votes aren't shown.` : ''}`}
+      description={`Adjudicators mostly see outputs on which reviewers disagree, so low agreement with them isn't a sign of poor work.${left > 0 ? ` ${counted(left, 'other reviewer')} with fewer votes ${left === 1 ? "isn't" : "aren't"} shown.` : ''}`}
     >
       <StackedTable
         label="Reviewers"
@@ -42,7 +42,7 @@ export function Reviewers({ agreement: { reviewers, reviewerCount }, nameOf, pat
               <Counted
                 value={votes}
                 path={pathTo({ reviewerId: userId })}
-                label={`${count(votes)} outputs that ${nameOf(userId)} voted on`}
+                label={`${counted(votes, 'output')} that ${nameOf(userId)} voted on`}
               />
             ),
           },
@@ -75,13 +75,13 @@ export function Reviewers({ agreement: { reviewers, reviewerCount }, nameOf, pat
                     part={agreed}
                     whole={outputs}
                     path={pathTo({ ...only, agrees: 'true' })}
-                    label={`${share(agreed, outputs)}: ${count(agreed)} outputs on which the adjudicator agrees with ${nameOf(userId)}`}
+                    label={`${share(agreed, outputs)}: ${counted(agreed, 'output')} on which the adjudicator agrees with ${nameOf(userId)}`}
                   />{' '}
                   of{' '}
                   <Counted
                     value={outputs}
                     path={pathTo(only)}
-                    label={`${count(outputs)} adjudicated outputs that ${nameOf(userId)} voted on`}
+                    label={`${counted(outputs, 'adjudicated output')} that ${nameOf(userId)} voted on`}
                   />
                   {agreement.interval && (
                     <Text size="xs" c="dimmed">

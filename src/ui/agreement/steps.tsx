@@ -4,7 +4,7 @@ import type { Agreement } from '../api/wire.ts'
 import { Section } from '../insights/section.tsx'
 import { ShownText } from '../json/shown-text.tsx'
 import { Counted, CountedShare } from '../parts/counted.tsx'
-import { count, share } from '../parts/format.ts'
+import { count, counted, share } from '../parts/format.ts'
 import { StackedTable } from '../parts/stacked-table.tsx'
 import { TextLink } from '../parts/text-link.tsx'
 import { beyondChance, EstimateBar, whyNot } from './estimate.tsx'
@@ -26,7 +26,7 @@ export function Steps({ agreement: { steps, stepCount }, project, days, pathTo }
   return (
     <Section
       title="By step"
-      description={`Steps with the least agreement come first. If the number is low, the step's guideline may be open to interpretation.${left > 0 ? ` ${count(left)} more with fewer outputs aren't shown.` : ''}`}
+      description={`Steps with the least agreement come first. If the number is low, the step's guideline may be open to interpretation.${left > 0 ? ` ${counted(left, 'other step')} with fewer outputs ${left === 1 ? "isn't" : "aren't"} shown.` : ''}`}
     >
       <StackedTable
         label="Agreement by step"
@@ -50,7 +50,7 @@ export function Steps({ agreement: { steps, stepCount }, project, days, pathTo }
               <Counted
                 value={outputs}
                 path={pathTo({ stepId, label: 'decision' })}
-                label={`${count(outputs)} compared outputs of ${stepId}`}
+                label={`${counted(outputs, 'compared output')} of ${stepId}`}
               />
             ),
           },
@@ -62,7 +62,7 @@ export function Steps({ agreement: { steps, stepCount }, project, days, pathTo }
                 part={unanimous}
                 whole={outputs}
                 path={pathTo({ stepId, label: 'decision', agrees: 'true' })}
-                label={`${share(unanimous, outputs)}: ${count(unanimous)} outputs of ${stepId} on which everybody agrees`}
+                label={`${share(unanimous, outputs)}: ${counted(unanimous, 'output')} of ${stepId} on which everybody agrees`}
               />
             ),
           },

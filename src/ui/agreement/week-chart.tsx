@@ -2,7 +2,7 @@ import type { Agreement } from '../api/wire.ts'
 import { ChartFrame } from '../insights/chart-frame.tsx'
 import { PANEL_HEIGHT } from '../insights/chart-size.ts'
 import { type Bucket, bucketName } from '../insights/window.ts'
-import { count, share } from '../parts/format.ts'
+import { counted, share } from '../parts/format.ts'
 import { FEW_OUTPUTS } from './estimate.tsx'
 
 interface WeekChartProps {
@@ -29,9 +29,10 @@ export function WeekChart({ weeks, buckets }: WeekChartProps) {
             <>
               <strong>{bucketName(bucket)}</strong>
               <div>
-                {share(group.agreed, group.pairs)} of {count(group.pairs)} pairs agree
+                {share(group.agreed, group.pairs)} of {counted(group.pairs, 'pair')}{' '}
+                {group.pairs === 1 ? 'agrees' : 'agree'}
               </div>
-              <div>{count(group.outputs)} outputs</div>
+              <div>{counted(group.outputs, 'output')}</div>
             </>
           )
         )

@@ -5,7 +5,7 @@ import { PANEL_HEIGHT } from '../insights/chart-size.ts'
 import { ChartSection } from '../insights/section.tsx'
 import { type Bucket, bucketEnd, bucketName } from '../insights/window.ts'
 import { Counted } from '../parts/counted.tsx'
-import { count, share } from '../parts/format.ts'
+import { count, counted, share } from '../parts/format.ts'
 import { StackedTable } from '../parts/stacked-table.tsx'
 import { beyondChance, FEW_OUTPUTS, whyNot } from './estimate.tsx'
 import type { PathTo } from './filters.ts'
@@ -55,7 +55,7 @@ export function Weeks({ agreement: { weeks }, from, to, pathTo }: WeeksProps) {
                   <Counted
                     value={outputs}
                     path={pathTo({ label: 'decision', from: start > from ? start : from, to: end < to ? end : to })}
-                    label={`${count(outputs)} compared outputs, ${nameOf(week)}`}
+                    label={`${counted(outputs, 'compared output')}, ${nameOf(week)}`}
                   />
                 )
               },

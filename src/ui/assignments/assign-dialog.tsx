@@ -168,7 +168,8 @@ function inWords({
     unchanged > 0 && `${counted(unchanged, 'output')} already assigned.`,
     changedDueDates > 0 && `${counted(changedDueDates, 'due date')} to change.`,
     ended > 0 && `${counted(ended, 'assignment')} to remove.`,
-    refused.length > 0 && `${count(refused.length)} don't need review.`,
+    refused.length > 0 &&
+      `${counted(refused.length, 'output')} ${refused.length === 1 ? "doesn't" : "don't"} need review.`,
     short > 0 && `${counted(short, 'output')} left over, because these people already have the maximum.`,
   ]
     .filter(Boolean)

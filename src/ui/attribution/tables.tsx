@@ -3,7 +3,7 @@ import type { AttributionQuality } from '../api/wire.ts'
 import { Section } from '../insights/section.tsx'
 import { ShownText } from '../json/shown-text.tsx'
 import { Counted } from '../parts/counted.tsx'
-import { count, share } from '../parts/format.ts'
+import { count, counted, share } from '../parts/format.ts'
 import { StackedTable } from '../parts/stacked-table.tsx'
 import { TextLink } from '../parts/text-link.tsx'
 import type { pathsTo } from './filters.ts'
@@ -103,8 +103,12 @@ export function agreementColumns<Row extends Agreeing>(
       isNarrow: true,
       cell: (row: Row) => (
         <>
-          <Counted value={row.agreed} path={pathOf(row, true)} label={`${count(row.agreed)} answers that agree`} /> of{' '}
-          <Counted value={total(row)} path={pathOf(row, false)} label={`${count(total(row))} answers`} />
+          <Counted
+            value={row.agreed}
+            path={pathOf(row, true)}
+            label={`${counted(row.agreed, 'answer')} in agreement`}
+          />{' '}
+          of <Counted value={total(row)} path={pathOf(row, false)} label={counted(total(row), 'answer')} />
         </>
       ),
     },

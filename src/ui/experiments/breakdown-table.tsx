@@ -4,7 +4,7 @@ import { useSearchParams } from 'wouter'
 import type { ExperimentReport } from '../api/wire.ts'
 import { ShownText } from '../json/shown-text.tsx'
 import { Counted } from '../parts/counted.tsx'
-import { count } from '../parts/format.ts'
+import { count, counted } from '../parts/format.ts'
 import { type Column, StackedTable } from '../parts/stacked-table.tsx'
 import { CHANGES, type ItemFilter, OUTCOMES, withItemFilter } from './filters.ts'
 import classes from './report.module.css'
@@ -74,7 +74,7 @@ export function useCountColumns(experimentId: string) {
         cell: row => {
           const { passed, failed, unjudged, error } = row.counts
           const all = passed + failed + unjudged + error
-          return <Counted value={all} path={pathTo(filterOf(row))} label={`${count(all)} items: ${nameOf(row)}`} />
+          return <Counted value={all} path={pathTo(filterOf(row))} label={`${counted(all, 'item')}: ${nameOf(row)}`} />
         },
       },
       ...COUNTS.map(

@@ -22,16 +22,16 @@ export function Judging({ report }: { report: ExperimentReport }) {
   if (counts.unjudged === 0 && agreement.of === 0) return null
   const isPending = job?.status === 'pending'
   const figures = [
-    { value: same, label: 'mean the same thing', filter: { judgment: 'same' } },
-    { value: different, label: 'mean something else', filter: { judgment: 'different' } },
-    { value: waiting, label: 'without a judgment', filter: { judgment: 'none' } },
+    { value: same, label: 'same', filter: { judgment: 'same' } },
+    { value: different, label: 'different', filter: { judgment: 'different' } },
+    { value: waiting, label: 'not judged', filter: { judgment: 'none' } },
   ]
   return (
     <Stack component="section" gap={4} aria-label="Model judge">
       {counts.unjudged > 0 && (
         <Group gap="xs">
           <Text size="sm">
-            <b>The model's judgments of unjudged items:</b>{' '}
+            <b>The model's view of the unjudged items:</b>{' '}
             {figures.map(({ value, label, filter }, index) => (
               <span key={label}>
                 {index > 0 && ', '}

@@ -4,7 +4,7 @@ import { pathWith } from '../api/client.ts'
 import type { Dataset } from '../api/wire.ts'
 import { FaultAlert } from '../parts/fault-alert.tsx'
 import { fieldFaults } from '../parts/field-faults.ts'
-import { count } from '../parts/format.ts'
+import { counted } from '../parts/format.ts'
 import { useSubmission } from '../parts/use-submission.ts'
 import { RunnerFields } from './runner-fields.tsx'
 import { NO_VERSION, TEST, useNewExperiment } from './use-new-experiment.ts'
@@ -41,7 +41,10 @@ export function NewExperimentForm({ project, datasets }: NewExperimentFormProps)
           data-autofocus={!dataset}
           required
           searchable
-          data={datasets.map(({ id, stepId, items }) => ({ value: id, label: `${stepId} (${count(items)} items)` }))}
+          data={datasets.map(({ id, stepId, items }) => ({
+            value: id,
+            label: `${stepId} (${counted(items, 'item')})`,
+          }))}
           value={dataset?.id ?? null}
           onChange={form.chooseDataset}
         />

@@ -36,7 +36,7 @@ export function ReportHeader({ report }: { report: ExperimentReport }) {
               <ShownText text={stepId} />
             </span>
           </TextLink>
-          {split === null ? ', all splits' : `, split ${split}`}. Started <Moment at={createdAt} /> by{' '}
+          {split === null ? ', all splits' : `, ${split} split`}. Started <Moment at={createdAt} /> by{' '}
           <ShownText text={names.get(createdBy) ?? '…'} />.
         </Text>
       </div>

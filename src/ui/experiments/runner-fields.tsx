@@ -10,7 +10,7 @@ export function RunnerFields({ form, faults }: { form: NewExperimentDraft; fault
   return (
     <>
       <Input.Wrapper
-        label="Who runs it"
+        label="Run by"
         labelElement="div"
         description={
           isByModel && model
@@ -21,7 +21,7 @@ export function RunnerFields({ form, faults }: { form: NewExperimentDraft; fault
         <SegmentedControl
           mt={4}
           size="xs"
-          aria-label="Who runs it"
+          aria-label="Run by"
           value={isByModel ? 'model' : 'client'}
           onChange={chosen => form.setByModel(chosen === 'model')}
           data={[

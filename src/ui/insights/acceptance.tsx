@@ -3,7 +3,7 @@ import { useMemo, useState } from 'react'
 import type { Insights } from '../api/wire.ts'
 import { ShownText } from '../json/shown-text.tsx'
 import { Counted, CountedShare } from '../parts/counted.tsx'
-import { count, share } from '../parts/format.ts'
+import { count, counted, share } from '../parts/format.ts'
 import { Table } from '../parts/table.tsx'
 import { type AcceptanceLine, acceptanceByStep, type StepAcceptance } from './acceptance-series.ts'
 import classes from './insights.module.css'
@@ -83,13 +83,13 @@ function StepPanel({ step, buckets, paths }: StepPanelProps) {
             part={accepted}
             whole={decided}
             path={paths.decisions({ stepId, decision: 'accept' })}
-            label={`${share(accepted, decided)}: ${count(accepted)} accepted outputs of ${stepId}`}
+            label={`${share(accepted, decided)}: ${counted(accepted, 'accepted output')} of ${stepId}`}
           />{' '}
           of{' '}
           <Counted
             value={decided}
             path={paths.decisions({ stepId })}
-            label={`${count(decided)} decisions on ${stepId}`}
+            label={`${counted(decided, 'decision')} on ${stepId}`}
           />
         </Text>
       </Group>
@@ -114,7 +114,7 @@ function StepPanel({ step, buckets, paths }: StepPanelProps) {
                 part={total.accepted}
                 whole={decidedOf(total)}
                 path={pathOfLine(paths, stepId, promptVersionId, 'accept')}
-                label={`${share(total.accepted, decidedOf(total))}: ${count(total.accepted)} accepted outputs of ${stepId}, ${label}`}
+                label={`${share(total.accepted, decidedOf(total))}: ${counted(total.accepted, 'accepted output')} of ${stepId}, ${label}`}
               />
             </span>
           </li>

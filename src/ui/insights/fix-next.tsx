@@ -4,7 +4,7 @@ import { pathWith } from '../api/client.ts'
 import type { Insights, Problem } from '../api/wire.ts'
 import { ShownText } from '../json/shown-text.tsx'
 import { Counted } from '../parts/counted.tsx'
-import { count } from '../parts/format.ts'
+import { count, counted } from '../parts/format.ts'
 import { TextLink } from '../parts/text-link.tsx'
 import { mostNamed } from './error-counts.ts'
 import classes from './insights.module.css'
@@ -100,13 +100,13 @@ const Unknown = ({ steps, project, paths }: UnknownProps) => (
         <Counted
           value={decidedOf(step)}
           path={paths.decisions({ stepId: step.stepId })}
-          label={`${count(decidedOf(step))} decisions on ${step.stepId}`}
+          label={`${counted(decidedOf(step), 'decision')} on ${step.stepId}`}
         />{' '}
         reviewed,{' '}
         <Counted
           value={step.waiting}
           path={paths.outputs({ stepId: step.stepId, review: 'waiting' })}
-          label={`${count(step.waiting)} outputs of ${step.stepId} to review`}
+          label={`${counted(step.waiting, 'output')} of ${step.stepId} to review`}
         />{' '}
         to review)
       </span>

@@ -4,7 +4,7 @@ import { pathWith } from '../api/client.ts'
 import type { Insights } from '../api/wire.ts'
 import { IconMinus, IconTrendingDown, IconTrendingUp } from '../icons/index.ts'
 import { Counted, CountedShare } from '../parts/counted.tsx'
-import { count, share } from '../parts/format.ts'
+import { count, counted, share } from '../parts/format.ts'
 import { Moment } from '../parts/moment.tsx'
 import { TextLink } from '../parts/text-link.tsx'
 import classes from './insights.module.css'
@@ -53,9 +53,9 @@ export function Headline({ insights, before, days, project, paths }: HeadlinePro
             <Counted
               value={reviewed}
               path={paths.outputs({ review: 'reviewed' })}
-              label={`${count(reviewed)} reviewed outputs`}
+              label={counted(reviewed, 'reviewed output')}
             />{' '}
-            of <Counted value={total} path={paths.outputs()} label={`${count(total)} outputs`} /> outputs of traces from
+            of <Counted value={total} path={paths.outputs()} label={counted(total, 'output')} /> outputs of traces from
             this {days}-day period, as of <Moment at={countedAt} />
             {total > reviewed && (
               <>
@@ -63,7 +63,7 @@ export function Headline({ insights, before, days, project, paths }: HeadlinePro
                 <Counted
                   value={total - reviewed}
                   path={paths.outputs({ review: 'waiting' })}
-                  label={`${count(total - reviewed)} outputs to review`}
+                  label={`${counted(total - reviewed, 'output')} to review`}
                 />{' '}
                 left to{' '}
                 <TextLink href={pathWith('/review', { project })} underline="always">
@@ -86,7 +86,7 @@ export function Headline({ insights, before, days, project, paths }: HeadlinePro
         }
       >
         of{' '}
-        <Counted value={decidedOf(decided)} path={paths.decisions()} label={`${count(decidedOf(decided))} decisions`} />{' '}
+        <Counted value={decidedOf(decided)} path={paths.decisions()} label={counted(decidedOf(decided), 'decision')} />{' '}
         decisions made in this {days}-day period, on traces of any age.{' '}
         {earlier && <ShareChange now={decided} before={earlier} days={days} />}
       </Fact>
@@ -96,7 +96,7 @@ export function Headline({ insights, before, days, project, paths }: HeadlinePro
           <Counted
             value={decided.corrected}
             path={paths.decisions({ decision: 'correct' })}
-            label={`${count(decided.corrected)} corrections`}
+            label={counted(decided.corrected, 'correction')}
           />
         }
       >
@@ -105,7 +105,7 @@ export function Headline({ insights, before, days, project, paths }: HeadlinePro
             <Counted
               value={earlier.corrected}
               path={pathsIn(project, before).decisions({ decision: 'correct' })}
-              label={`${count(earlier.corrected)} corrections in the previous ${days} days`}
+              label={`${counted(earlier.corrected, 'correction')} in the previous ${days} days`}
             />{' '}
             in the previous {days} days
           </>

@@ -6,7 +6,7 @@ import type { Insights, Problem } from '../api/wire.ts'
 import { Counted } from '../parts/counted.tsx'
 import { Empty } from '../parts/empty.tsx'
 import { FaultAlert } from '../parts/fault-alert.tsx'
-import { count } from '../parts/format.ts'
+import { counted } from '../parts/format.ts'
 import { NoProject } from '../parts/no-project.tsx'
 import { TextLink } from '../parts/text-link.tsx'
 import { usePageTitle } from '../parts/use-page-title.ts'
@@ -147,7 +147,7 @@ function NoDecisions({ insights: { outputs }, days, project, paths }: NoDecision
           <Counted
             value={waiting}
             path={paths.outputs({ review: 'waiting' })}
-            label={`${count(waiting)} outputs to review`}
+            label={`${counted(waiting, 'output')} to review`}
           />{' '}
           outputs from this period are waiting for review.{' '}
         </>

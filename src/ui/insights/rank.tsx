@@ -4,7 +4,7 @@ import type { Problem } from '../api/wire.ts'
 import { IconTrendingDown, IconTrendingUp } from '../icons/index.ts'
 import { ShownText } from '../json/shown-text.tsx'
 import { Counted, CountedShare } from '../parts/counted.tsx'
-import { count, share } from '../parts/format.ts'
+import { count, counted, share } from '../parts/format.ts'
 import { TextLink } from '../parts/text-link.tsx'
 import { useProblemName } from '../problems/name.tsx'
 import { problemPath } from '../problems/paths.ts'
@@ -53,10 +53,14 @@ export function Rank({ step, problem, days, place, project, named, typeNames, pa
           <Counted
             value={judged.corrected}
             path={corrections}
-            label={`${count(judged.corrected)} corrections of ${stepId}`}
+            label={`${counted(judged.corrected, 'correction')} of ${stepId}`}
           />{' '}
           of{' '}
-          <Counted value={decided} path={paths.decisions(filters)} label={`${count(decided)} decisions on ${stepId}`} />{' '}
+          <Counted
+            value={decided}
+            path={paths.decisions(filters)}
+            label={`${counted(decided, 'decision')} on ${stepId}`}
+          />{' '}
           reviewed outputs {active && 'from this version '}
           {judged.corrected === 1 ? 'was' : 'were'} corrected. At this rate,{' '}
           {step.expected === 0
@@ -67,7 +71,7 @@ export function Rank({ step, problem, days, place, project, named, typeNames, pa
             value={step.outputs}
             // Otherwise, it's the number of decisions, some of which are on older outputs.
             path={step.outputs > decidedOf(step) ? paths.outputs({ stepId }) : null}
-            label={`${count(step.outputs)} outputs of ${stepId}`}
+            label={`${counted(step.outputs, 'output')} of ${stepId}`}
           />{' '}
           outputs.
         </Text>
@@ -157,13 +161,13 @@ function Trend({ step: { active, versions, trend, stepId }, paths }: { step: Ran
       <Counted
         value={before.corrected}
         path={paths.decisions({ ...filters, decision: 'correct' })}
-        label={`${count(before.corrected)} corrections of ${stepId}, ${name}`}
+        label={`${counted(before.corrected, 'correction')} of ${stepId}, ${name}`}
       />{' '}
       of{' '}
       <Counted
         value={decidedOf(before)}
         path={paths.decisions(filters)}
-        label={`${count(decidedOf(before))} decisions on ${stepId}, ${name}`}
+        label={`${counted(decidedOf(before), 'decision')} on ${stepId}, ${name}`}
       />{' '}
       ({share(before.corrected, decidedOf(before))})
     </>

@@ -2,7 +2,7 @@ import { useMemo } from 'react'
 import type { Insights } from '../api/wire.ts'
 import { ShownText } from '../json/shown-text.tsx'
 import { Counted } from '../parts/counted.tsx'
-import { count } from '../parts/format.ts'
+import { count, counted } from '../parts/format.ts'
 import { Table } from '../parts/table.tsx'
 import { BarSwatch } from './bar-pattern.tsx'
 import classes from './insights.module.css'
@@ -76,7 +76,7 @@ function Totals({ everybody, apart, paths }: TotalsProps) {
                 <Counted
                   value={total}
                   path={paths.decisions({ reviewerId: userId })}
-                  label={`${count(total)} decisions by ${name}`}
+                  label={`${counted(total, 'decision')} by ${name}`}
                 />
               </Table.Td>
               <Table.Td className={classes.number}>{count(activeDays)}</Table.Td>
@@ -116,7 +116,7 @@ function DayTable({ everybody, buckets, paths }: Omit<ReviewersProps, 'reviewers
                   <Counted
                     value={reviewed[index] ?? 0}
                     path={paths.decisions({ reviewerId: userId }, bucket)}
-                    label={`${count(reviewed[index] ?? 0)} decisions by ${name}, ${bucketName(bucket)}`}
+                    label={`${counted(reviewed[index] ?? 0, 'decision')} by ${name}, ${bucketName(bucket)}`}
                   />
                 </Table.Td>
               ))}

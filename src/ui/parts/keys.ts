@@ -1,4 +1,4 @@
-/** A keyboard shortcut of a page. */
+/** A keyboard shortcut on a page. */
 export interface Shortcut<Command extends string> {
   /** A character, `1-9` for any of these digits, `Esc`, or `mod` and `Enter`. `mod` is Ctrl, or Cmd on a Mac. */
   keys: readonly string[]
@@ -11,8 +11,9 @@ export interface Shortcut<Command extends string> {
 type Pressed = Pick<KeyboardEvent, 'key' | 'code' | 'ctrlKey' | 'metaKey' | 'altKey' | 'isComposing' | 'repeat'>
 
 /**
- * The command of a pressed key, if any. `isTyping`: the key was pressed in a text field, which takes letters. A held
- * key decides only once. Keyboards without Latin letters are matched by the key's position.
+ * The command for a pressed key, if any. `isTyping`: the key was pressed in a text field, which takes letters. Holding
+ * a key down triggers its command only once, unless the shortcut is repeatable. Keyboards without Latin letters are
+ * matched by the key's position.
  */
 export function commandOf<Command extends string>(
   shortcuts: readonly Shortcut<Command>[],

@@ -22,7 +22,7 @@ export function Figures({ problem, project, windows: { current, before }, days }
   const earlier = now - trend
   return (
     <Text size="sm">
-      <Counted value={now} path={path} label={`${counted(now, 'affected output')}`} />{' '}
+      <Counted value={now} path={path} label={counted(now, 'affected output')} />{' '}
       {now === 1 ? 'affected output' : 'affected outputs'}
       {byEngine > 0 && (
         <>

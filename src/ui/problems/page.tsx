@@ -26,7 +26,7 @@ import classes from './problems.module.css'
 import { problemsQuery } from './queries.ts'
 import { StateFilter } from './state-filter.tsx'
 import type { ProblemState } from './states.tsx'
-import { isState, MEANINGS, stateName } from './states.tsx'
+import { isState, MEANINGS, NONE_IN, stateName } from './states.tsx'
 
 /** Problems that somebody works on come first, because a project usually has more open ones. */
 const GROUPS = ['proven', 'fixing', 'live', 'open', 'verified', 'dismissed'] as const
@@ -150,7 +150,7 @@ interface NoProblemsProps {
 
 function NoProblems({ state, days, project }: NoProblemsProps) {
   if (state !== null) {
-    return <Empty title={`No problems are ${stateName(state).toLowerCase()}`}>{MEANINGS[state]}</Empty>
+    return <Empty title={NONE_IN[state]}>{MEANINGS[state]}</Empty>
   }
   return (
     <Empty title={`No problems in the last ${days} days`}>

@@ -5,7 +5,7 @@ import { pathWith } from '../api/client.ts'
 import type { Problem } from '../api/wire.ts'
 import { ShownText } from '../json/shown-text.tsx'
 import { Counted } from '../parts/counted.tsx'
-import { count } from '../parts/format.ts'
+import { count, counted } from '../parts/format.ts'
 import { ProofFigures } from './proof-figures.tsx'
 
 interface ProgressLineProps {
@@ -58,7 +58,7 @@ interface DecisionsSoFarProps {
 export function DecisionsSoFar({ watch: { after }, promptId, project }: DecisionsSoFarProps) {
   const next = nextLook(after.n)
   const path = pathWith('/spans', { project, watchedPromptId: promptId, watchedSide: 'after' })
-  const decided = <Counted value={after.n} path={path} label={`${count(after.n)} decisions so far`} />
+  const decided = <Counted value={after.n} path={path} label={`${counted(after.n, 'decision')} so far`} />
   return next === undefined ? (
     <>{decided} decisions are in.</>
   ) : (

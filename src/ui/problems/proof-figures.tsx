@@ -1,7 +1,7 @@
 import { pathWith } from '../api/client.ts'
 import type { Problem } from '../api/wire.ts'
 import { Counted } from '../parts/counted.tsx'
-import { count } from '../parts/format.ts'
+import { counted } from '../parts/format.ts'
 
 interface ProofFiguresProps {
   problemId: string
@@ -15,8 +15,8 @@ export function ProofFigures({ problemId, project, proof: { experimentId, split,
     experimentId && pathWith(`/experiments/${experimentId}`, { project, problem: problemId, problemId, split, change })
   return (
     <>
-      <Counted value={fixed} path={pathTo('fixed')} label={`${count(fixed)} items fixed`} /> of{' '}
-      <Counted value={items} path={pathTo()} label={`${count(items)} items of this problem`} />
+      <Counted value={fixed} path={pathTo('fixed')} label={`${counted(fixed, 'item')} fixed`} /> of{' '}
+      <Counted value={items} path={pathTo()} label={`${counted(items, 'item')} of this problem`} />
     </>
   )
 }

@@ -4,7 +4,7 @@ import type { WatchedSide } from '../../domain/watch.ts'
 import { pathWith } from '../api/client.ts'
 import type { Problem } from '../api/wire.ts'
 import { Counted } from '../parts/counted.tsx'
-import { count, share } from '../parts/format.ts'
+import { count, counted, share } from '../parts/format.ts'
 import { useMay } from '../parts/scopes.tsx'
 import { standingOf } from './next-step.ts'
 import { DecisionsSoFar } from './progress-line.tsx'
@@ -72,6 +72,6 @@ const Accepted = ({ when, n, accepted, pathOf }: AcceptedProps) =>
   ) : (
     <>
       {when} <Counted value={accepted} path={pathOf('accept')} label={`${count(accepted)} accepted, ${when}`} /> of{' '}
-      <Counted value={n} path={pathOf()} label={`${count(n)} decisions, ${when}`} /> accepted ({share(accepted, n)})
+      <Counted value={n} path={pathOf()} label={`${counted(n, 'decision')}, ${when}`} /> accepted ({share(accepted, n)})
     </>
   )

@@ -26,6 +26,16 @@ export const MEANINGS: Readonly<Record<ProblemState, string>> = {
   dismissed: "Problems that aren't worth fixing, each with a reason.",
 }
 
+/** Says that no problem is in a state. */
+export const NONE_IN: Readonly<Record<ProblemState, string>> = {
+  open: 'No problems are open',
+  fixing: 'No problems are being fixed',
+  proven: 'No problems have a proven fix',
+  live: 'No problems have a live fix',
+  verified: 'No problems have a verified fix',
+  dismissed: 'No problems have been dismissed',
+}
+
 export const stateName = (state: ProblemState): string => MARKS[state].label
 
 /** A problem's state. */

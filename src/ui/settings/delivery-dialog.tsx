@@ -86,7 +86,7 @@ function DeliveryDetails({
       <CodeSection label="Request" text={JSON.stringify(request.body, undefined, 2)} />
       {attempt === null ? (
         <Text size="sm" c="dimmed">
-          No attempt has ended yet.
+          No attempts have finished yet.
         </Text>
       ) : (
         <>

@@ -2,7 +2,7 @@ import { Alert, Text } from '@mantine/core'
 import { count } from '../parts/format.ts'
 import { BASIS_DAYS, type Workload } from './workload.ts'
 
-/** How many outputs a policy would offer to reviewers, based on the last days. */
+/** How many outputs a policy would offer to reviewers, based on the last few days. */
 export function PolicyPreview({ workload, hasRules }: { workload: Workload; hasRules: boolean }) {
   const { byStep, outputs, reviews, people } = workload
   if (byStep.size === 0) {

@@ -1,7 +1,7 @@
 import { Text } from '@mantine/core'
 import { wilsonInterval } from '../../domain/statistics.ts'
 import { Counted, CountedShare } from '../parts/counted.tsx'
-import { count, share } from '../parts/format.ts'
+import { counted, share } from '../parts/format.ts'
 import classes from './acceptance.module.css'
 
 interface AcceptanceProps {
@@ -34,12 +34,12 @@ export function Acceptance({ accepted, corrected, pathOf }: AcceptanceProps) {
               label={`${share(accepted, decided)} accepted`}
             />{' '}
             accepted (
-            <Counted value={accepted} path={pathOf?.('accept') ?? null} label={`${count(accepted)} accepted outputs`} />{' '}
+            <Counted value={accepted} path={pathOf?.('accept') ?? null} label={counted(accepted, 'accepted output')} />{' '}
             accepted,{' '}
             <Counted
               value={corrected}
               path={pathOf?.('correct') ?? null}
-              label={`${count(corrected)} corrected outputs`}
+              label={counted(corrected, 'corrected output')}
             />{' '}
             corrected). 95% interval: {share(interval.low, 1)} to {share(interval.high, 1)}
           </>

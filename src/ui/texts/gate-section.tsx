@@ -41,7 +41,7 @@ export function GateSection({ text, version }: GateSectionProps) {
       <Stack gap={6} p="xs" fz="sm">
         <Text size="sm" c="dimmed">
           {gate
-            ? `Before a version becomes active, an experiment with it must show ${requirementsOf(gate)}.${gate.autoRollback ? ' A new version that turns out to be worse is rolled back.' : ''}`
+            ? `Before a version becomes active, an experiment with it ${requirementsOf(gate)}.${gate.autoRollback ? ' A new version that turns out to be worse is rolled back.' : ''}`
             : 'This step has no gate, so any version can become active.'}
         </Text>
         {gate && !version.isActive && <Standing text={text} version={version} />}
@@ -81,7 +81,7 @@ export function GateResult({ state, isOnReport = false }: { state: GateState; is
   const project = useProject()
   const { met, experimentId, gate, judging } = state
   // A report shows figures for other splits next to this.
-  const where = isOnReport ? ` in ${gate.split}` : ''
+  const where = isOnReport ? ` for the ${gate.split} split` : ''
   return (
     <Text component="div" size="sm" role="status">
       <Group gap={6}>

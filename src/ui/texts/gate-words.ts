@@ -1,32 +1,36 @@
 import type { Gate, GateState } from '../api/wire.ts'
-import { count, itemCount, share } from '../parts/format.ts'
+import { count, counted, itemCount, share } from '../parts/format.ts'
 
 type Condition = GateState['unmet'][number]['condition']
+
+/** A condition on the experiment's results. */
+type Figure = Exclude<Condition, 'maxAgeDays'>
 
 const days = (value: number): string => {
   const whole = Math.floor(value)
   return whole === 1 ? '1 day' : `${count(whole)} days`
 }
 
-const REQUIREMENTS: Readonly<Record<Condition, (required: number, split: string) => string>> = {
-  minItems: (required, split) => `at least ${count(required)} judged ${required === 1 ? 'item' : 'items'} in ${split}`,
+const REQUIREMENTS: Readonly<Record<Figure, (required: number, split: string) => string>> = {
+  minItems: (required, split) => `at least ${counted(required, 'judged item')} in the ${split} split`,
   minPassRate: required => `a pass rate of at least ${share(required, 1)}`,
-  maxRegressed: required => (required === 0 ? 'no regressions' : `at most ${count(required)} regressed`),
-  maxUnjudged: required => (required === 0 ? 'nothing unjudged' : `at most ${count(required)} unjudged`),
-  maxAgeDays: required => `an experiment that finished within ${days(required)}`,
+  maxRegressed: required => (required === 0 ? 'no regressions' : `at most ${counted(required, 'regression')}`),
+  maxUnjudged: required => (required === 0 ? 'no unjudged items' : `at most ${counted(required, 'unjudged item')}`),
 }
 
-const CONDITIONS = ['minItems', 'minPassRate', 'maxRegressed', 'maxUnjudged', 'maxAgeDays'] as const
+const FIGURES = ['minItems', 'minPassRate', 'maxRegressed', 'maxUnjudged'] as const
 
 const list = new Intl.ListFormat('en', { type: 'conjunction' })
 
-/** What a gate requires, as a list in words. */
+/** What a gate requires of an experiment, in words. */
 export const requirementsOf = (gate: Gate): string =>
-  conditionsOf(gate) + (gate.allowJudge ? ', counting unjudged items as the model judges them' : '')
+  (gate.maxAgeDays === null ? '' : `that finished at most ${days(gate.maxAgeDays)} ago `) +
+  `must show ${figuresOf(gate)}` +
+  (gate.allowJudge ? ', counting unjudged items as the model judges them' : '')
 
-const conditionsOf = (gate: Gate): string =>
+const figuresOf = (gate: Gate): string =>
   list.format(
-    CONDITIONS.flatMap(condition => {
+    FIGURES.flatMap(condition => {
       const required = gate[condition]
       return required === null ? [] : [REQUIREMENTS[condition](required, gate.split)]
     }),

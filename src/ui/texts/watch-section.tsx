@@ -4,7 +4,7 @@ import type { WatchedSide } from '../../domain/watch.ts'
 import { pathWith } from '../api/client.ts'
 import type { Watch } from '../api/wire.ts'
 import { Counted } from '../parts/counted.tsx'
-import { count, share } from '../parts/format.ts'
+import { count, counted, share } from '../parts/format.ts'
 import { Moment } from '../parts/moment.tsx'
 import { useProject } from '../session/project.ts'
 import classes from './watch-section.module.css'
@@ -78,7 +78,7 @@ function Side({ promptId, side, number, n, accepted }: SideProps) {
         </div>
         <Text size="xs" c="dimmed" component="span">
           <Counted value={accepted} path={list('accept')} label={`${count(accepted)} accepted, version ${number}`} /> of{' '}
-          <Counted value={n} path={list()} label={`${count(n)} decisions, version ${number}`} /> accepted
+          <Counted value={n} path={list()} label={`${counted(n, 'decision')}, version ${number}`} /> accepted
           {n > 0 && ` (${share(accepted, n)})`}
         </Text>
       </dd>

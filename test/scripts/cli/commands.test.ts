@@ -686,7 +686,7 @@ describe('experiments', () => {
     })
     expect(bad).toMatchObject({
       code: 1,
-      stdout: expect.stringContaining("The gate isn't met:\n  minPassRate must be at least 1, is 0"),
+      stdout: expect.stringContaining("The gate isn't met:\n  minPassRate must be at least 1, but is 0"),
     })
     const good = await user.cli([...argv, node, '-e', DOUBLE])
     expect(good).toMatchObject({ code: 0, stdout: expect.stringContaining('The gate is met.') })

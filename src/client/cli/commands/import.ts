@@ -67,8 +67,8 @@ export const importExports = defineCommand({
 
 const STAGES = {
   content: 'Traces and spans',
-  parts: 'Values of traces',
-  locate: 'Finding the traces of feedback',
+  parts: 'Trace values',
+  locate: 'Matching feedback to traces',
   judgments: 'Feedback and corrections',
 } as const
 

@@ -13,7 +13,7 @@ export const pushPrompts = defineCommand({
   name: 'prompts push',
   summary: 'Create versions from files',
   description: [
-    "Creates a version of each prompt whose text or schema isn't in any version yet, and writes its ID to the front matter. Nothing changes in production until a version is activated, except that the first version of a new prompt becomes active at once.",
+    "Creates a version of each prompt whose text or schema isn't in any version yet, and writes its ID to the front matter. Nothing changes in production until a version is activated, except that the first version of a new prompt becomes active right away.",
     "If another version has become active since the file was pulled, that's a conflict, and nothing is pushed.",
     'With `--activate`, the versions in the files become active. If a gate blocks that, the exit code is 1, and the output says which conditions are unmet.',
   ],

@@ -26,7 +26,7 @@ export const reviewNext = defineCommand({
   },
   examples: [
     ['countersign review next', 'Show what has waited longest'],
-    ['countersign review next --order negative --json', 'What users complained about, for a program'],
+    ['countersign review next --order negative --json', 'What users complained about, as JSON'],
   ],
   scopes: ['review'],
   json: '`{span, remaining}`; `span` is null if nothing is left, and `remaining` also counts outputs of other steps in the same traces',

@@ -16,7 +16,7 @@ export const listTraces = defineCommand({
   },
   examples: [
     ['countersign traces list --rating negative --from 2026-11-01', 'What users complained about this month'],
-    ['countersign traces list --metadata group_id=session-1 --json', 'A conversation, for a program'],
+    ['countersign traces list --metadata group_id=session-1 --json', 'A conversation, as JSON'],
   ],
   scopes: ['read'],
   json: '`{traces, hasMore}`, each trace as in `GET /api/traces`',

@@ -22,7 +22,7 @@ export async function printReport(out: Output, connection: Connection, report: E
   )
   if (rate) await out.line(rate)
   await out.line(
-    `  ${counts.fixed} fixed, ${counts.regressed} regressed compared with ${report.baseline}`,
+    `  ${counts.fixed} fixed, ${counts.regressed} regressed, compared with ${report.baseline === 'recorded' ? 'the recorded outputs' : `experiment ${report.baseline}`}`,
     counts.regressed > 0 ? 'bad' : 'plain',
   )
   if (splits.length > 1) {
