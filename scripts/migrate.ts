@@ -2,9 +2,8 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { convertV4MiniflareOptions, Miniflare, type V4WorkerOptions } from 'miniflare'
 import { unstable_getMiniflareWorkerOptions as optionsOfConfig, unstable_splitSqlQuery as statementsIn } from 'wrangler'
+import { withoutTypes } from './serve.ts'
 import { localShards, shardBindings } from './shards.ts'
-
-type LocalDatabase = Awaited<ReturnType<Miniflare['getD1Database']>>
 
 interface Migration {
   /** The file's name. */
@@ -21,13 +20,6 @@ export async function migrationsOf(project: string): Promise<Migration[]> {
   )
 }
 
-/** Where `wrangler d1 migrations` also records what it applied. */
-const APPLIED = `CREATE TABLE IF NOT EXISTS d1_migrations (
-  id INTEGER PRIMARY KEY AUTOINCREMENT,
-  name TEXT UNIQUE,
-  applied_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP NOT NULL
-)`
-
 /**
  * Applies the migrations that a local installation's databases lack, each in a transaction. `wrangler d1 migrations apply
  * --local` does the same, but starts workerd for each migration.
@@ -38,29 +30,24 @@ export async function migrateLocally(project: string, stateDirectory: string, sh
     convertV4MiniflareOptions({
       cf: false,
       resourcePersistencePath: join(stateDirectory, 'v3'),
-      modules: [{ type: 'ESModule', path: 'none.js', contents: 'export default {}' }],
+      modules: [
+        {
+          type: 'ESModule',
+          path: 'migrator.js',
+          contents: await withoutTypes(resolve(import.meta.dirname, 'worker/migrator.ts')),
+        },
+      ],
       d1Databases: { ...d1Databases, ...localShards(shards) },
     }),
   )
   try {
     const migrations = await migrationsOf(project)
     for (const binding of ['DB', ...shardBindings(shards)]) {
-      await migrate(await miniflare.getD1Database(binding), migrations)
+      const body = JSON.stringify({ binding, migrations })
+      const failure = await (await miniflare.dispatchFetch('http://localhost', { method: 'POST', body })).text()
+      if (failure) throw new Error(failure)
     }
   } finally {
     await miniflare.dispose()
-  }
-}
-
-async function migrate(database: LocalDatabase, migrations: readonly Migration[]): Promise<void> {
-  await database.prepare(APPLIED).run()
-  const { results } = await database.prepare('SELECT name FROM d1_migrations').all<{ name: string }>()
-  const applied = new Set(results.map(({ name }) => name))
-  for (const { name, statements } of migrations) {
-    if (applied.has(name)) continue
-    const record = database.prepare('INSERT INTO d1_migrations (name) VALUES (?)').bind(name)
-    await database.batch([...statements.map(sql => database.prepare(sql)), record]).catch(error => {
-      throw new Error(`${name}: ${error.message}`, { cause: error })
-    })
   }
 }

@@ -173,7 +173,7 @@ describe('npm start', () => {
   it('exits if the Worker cannot be built', async ({ expect }) => {
     const copy = await mkdtemp(join(tmpdir(), 'countersign-copy-'))
     try {
-      for (const part of ['src', 'scripts', 'migrations', 'wrangler.toml', 'vite.worker.config.ts']) {
+      for (const part of ['src', 'scripts', 'migrations', 'tsconfig.json', 'wrangler.toml', 'vite.worker.config.ts']) {
         await cp(join(PROJECT, part), join(copy, part), { recursive: true })
       }
       await symlink(join(PROJECT, 'node_modules'), join(copy, 'node_modules'))
