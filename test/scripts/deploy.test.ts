@@ -8,14 +8,15 @@ import { basename, delimiter, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, it } from 'vitest'
 import { experimental_readRawConfig as readRawConfig } from 'wrangler'
-import type { Account, Cut } from './wrangler-stub.ts'
+import { type Account, type Cut, startStub } from './wrangler-stub.ts'
 
 const PROJECT = resolve(import.meta.dirname, '../..')
-const STUB = resolve(import.meta.dirname, 'wrangler-stub.ts')
 const WRANGLER = resolve(PROJECT, 'node_modules/wrangler/bin/wrangler.js')
 
 /** Of the moments at which a deploy can be killed, `npm test` tries every third. `.ci/nightly` tries all. */
 const STRIDE = process.env.ALL_FAULTS ? 1 : 3
+
+const stub = await startStub()
 
 let folder: string
 let origin: string
@@ -37,6 +38,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   server.close()
+  stub.close()
   await rm(folder, { recursive: true, force: true })
 })
 
@@ -74,8 +76,7 @@ async function newCheckout({ edit = config => config, loadsWrangler = false, app
   await writeFile(at('wrangler.toml'), edit(await readFile(join(PROJECT, 'wrangler.toml'), 'utf8')))
   const config = JSON.stringify(readRawConfig({ config: at('wrangler.toml') }).rawConfig)
   await writeFile(at('stub/wrangler.toml.json'), config)
-  const command = `#!/bin/sh\nexec '${process.execPath}' '${STUB}' "$@"\n`
-  await writeFile(at('node_modules/.bin/wrangler'), command, { mode: 0o755 })
+  await writeFile(at('node_modules/.bin/wrangler'), stub.command, { mode: 0o755 })
   await symlink(join(PROJECT, 'node_modules/valibot'), at('node_modules/valibot'))
   if (loadsWrangler) {
     await symlink(join(PROJECT, 'node_modules/wrangler'), at('node_modules/wrangler'))

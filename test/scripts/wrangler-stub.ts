@@ -2,12 +2,14 @@
  * Replaces the `wrangler` command in the tests of `npm run deploy`. It supports the commands and flags that the deploy
  * uses, on an account in a JSON file. Output and failures match wrangler 4.156.2. Comments give its source files.
  *
- * STUB_FOLDER holds account.json, the log of calls, and a mark for each moment passed. STUB_CUT=<moment>:<how> ends the
- * stub at that moment.
+ * The command is a shell script that passes each call on to the tests' own process: starting Node for each of a thousand
+ * calls takes ten times as long as the rest of them.
  */
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
 import { appendFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { type AddressInfo, createServer } from 'node:net'
+import { dirname, join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
 
@@ -60,42 +62,139 @@ interface Config {
 /** How a call is cut off: wrangler's process is killed, the whole deploy is killed, or the API rejects the call. */
 export type Cut = 'wrangler' | 'deploy' | 'api'
 
-const folder = process.env.STUB_FOLDER ?? ''
-const account: Account = JSON.parse(readFileSync(join(folder, 'account.json'), 'utf8'))
-const [command, ...rest] = process.argv.slice(2)
-appendFileSync(join(folder, 'calls'), `${JSON.stringify(process.argv.slice(2))}\n`)
-passMoment()
-// Runs before every command: src/user/user.ts requireAuth, which doesn't prompt without a terminal.
-if (!account.isLoggedIn) {
-  fail("In a non-interactive environment, it's necessary to set a CLOUDFLARE_API_TOKEN environment variable")
+/** A call of the command. */
+interface Call {
+  /** Holds account.json, the log of calls, and a mark for each moment passed. */
+  folder: string
+  /** `<moment>:<how>` ends the call at that moment. */
+  cut: string
+  /** The process that made the call. */
+  caller: number
+  directory: string
+  isInteractive: boolean
+  /** Variables of wrangler, which are empty if unset. */
+  workerName: string
+  outputFile: string
+  stdin: string
+  args: string[]
 }
-await perform(`${command} ${rest[0]}`)
 
-async function perform(name: string): Promise<void> {
-  switch (name) {
-    case 'd1 list':
-      return listDatabases()
-    case 'd1 create':
-      return createDatabase()
-    case 'd1 info':
-      return describeDatabase()
-    case 'd1 execute':
-      return execute()
-    case 'd1 migrations':
-      return rest[1] === 'apply' ? applyMigrations() : listMigrations()
-    case 'r2 bucket':
-      return createBucket()
-    case 'deployments status':
-      return describeDeployment()
-    case 'versions view':
-      return describeVersion()
-    case 'secret list':
-      return listSecrets()
-    case 'secret put':
-      return putSecret()
-    default:
-      return command === 'deploy' ? deploy() : fail(`Unknown argument: ${name}`)
+/** The script's variables, in the order of the fields that come before the arguments. */
+const SENT = [
+  '"$STUB_FOLDER"',
+  '"$STUB_CUT"',
+  '"$PPID"',
+  '"$PWD"',
+  '"$terminal"',
+  '"$CI"',
+  '"$WRANGLER_CI_OVERRIDE_NAME"',
+  '"$WRANGLER_OUTPUT_FILE_PATH"',
+  '"$stdin"',
+]
+
+/** Starts the stub. `command` is the script to install as `wrangler`. */
+export async function startStub(): Promise<{ command: string; close: () => void }> {
+  const server = createServer(socket => {
+    let received = ''
+    socket.setEncoding('utf8').on('data', data => {
+      received += data
+      const [count, ...fields] = received.split('\0')
+      // The last one is empty.
+      if (fields.length <= SENT.length + Number(count)) return
+      const [
+        folder = '',
+        cut = '',
+        caller,
+        directory = '',
+        terminal,
+        ci,
+        workerName = '',
+        outputFile = '',
+        stdin = '',
+      ] = fields
+      const { status, stdout, stderr } = perform({
+        folder,
+        cut,
+        caller: Number(caller),
+        directory,
+        isInteractive: terminal === 'yes' && !ci,
+        workerName,
+        outputFile,
+        stdin,
+        args: fields.slice(SENT.length, -1),
+      })
+      socket.end([status, stdout, stderr, ''].join('\0'))
+    })
+    // Whoever called may have been killed.
+    socket.on('error', () => undefined)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const command = `#!/usr/bin/env bash
+if [ -t 0 ]; then terminal=yes; else IFS= read -r -d '' stdin; fi
+exec 3<>/dev/tcp/127.0.0.1/${port}
+printf '%s\\0' "$#" ${SENT.join(' ')} "$@" >&3
+for each in status stdout stderr; do IFS= read -r -d '' "$each" <&3; done
+printf %s "$stdout"
+printf %s "$stderr" >&2
+exit "$status"
+`
+  return { command, close: () => server.close() }
+}
+
+/** Ends a call. */
+class Exit extends Error {
+  readonly status: number
+
+  constructor(status: number) {
+    super()
+    this.status = status
   }
+}
+
+// Those of the current call. Each call ends before the next one starts.
+let call: Call
+let account: Account
+let rest: string[]
+let stdout: string
+let stderr: string
+
+function perform(next: Call): { status: number; stdout: string; stderr: string } {
+  call = next
+  account = JSON.parse(readFileSync(join(call.folder, 'account.json'), 'utf8'))
+  rest = call.args.slice(1)
+  stdout = ''
+  stderr = ''
+  let status = 0
+  try {
+    appendFileSync(join(call.folder, 'calls'), `${JSON.stringify(call.args)}\n`)
+    passMoment()
+    // Runs before every command: src/user/user.ts requireAuth, which doesn't prompt without a terminal.
+    if (!account.isLoggedIn) {
+      fail("In a non-interactive environment, it's necessary to set a CLOUDFLARE_API_TOKEN environment variable")
+    }
+    const name = `${call.args[0]} ${rest[0]}`
+    const command = call.args[0] === 'deploy' ? deploy : COMMANDS[name]
+    if (!command) fail(`Unknown argument: ${name}`)
+    command()
+  } catch (error) {
+    status = error instanceof Exit ? error.status : 1
+    if (!(error instanceof Exit)) stderr += error
+  }
+  return { status, stdout, stderr }
+}
+
+const COMMANDS: Readonly<Record<string, () => void>> = {
+  'd1 list': listDatabases,
+  'd1 create': createDatabase,
+  'd1 info': describeDatabase,
+  'd1 execute': execute,
+  'd1 migrations': () => (rest[1] === 'apply' ? applyMigrations() : listMigrations()),
+  'r2 bucket': createBucket,
+  'deployments status': describeDeployment,
+  'versions view': describeVersion,
+  'secret list': listSecrets,
+  'secret put': putSecret,
 }
 
 /** src/d1/list.ts. The fields are the API's (D1 Database Response). */
@@ -174,7 +273,7 @@ function databaseOf({ database_id: id, database_name }: Config['d1_databases'][n
 /** src/d1/migrations/apply.ts: one API call per migration, which also records it. */
 function applyMigrations(): void {
   const database = databaseToMigrate()
-  if (process.stdin.isTTY && !process.env.CI) fail('The stub answers no questions')
+  if (call.isInteractive) fail('The stub answers no questions')
   const unapplied = migrationFiles().filter(name => !database.migrations.includes(name))
   if (unapplied.length === 0) print('✅ No migrations to apply!')
   for (const name of unapplied) {
@@ -199,7 +298,7 @@ function databaseToMigrate() {
 }
 
 function migrationFiles(): string[] {
-  const names = readdirSync('migrations').filter(name => name.endsWith('.sql'))
+  const names = readdirSync(resolve(call.directory, 'migrations')).filter(name => name.endsWith('.sql'))
   return names.sort()
 }
 
@@ -231,8 +330,8 @@ function hasBucket(name: string, jurisdiction: string | undefined): boolean {
 function deploy(): void {
   const { values } = read(rest, { config: { type: 'string' } }, 0)
   const config = configOf(values.config)
-  tell({ type: 'wrangler-session', version: 1, wrangler_version: '4.156.2', command_line_args: process.argv.slice(2) })
-  const name = process.env.WRANGLER_CI_OVERRIDE_NAME ?? config.name
+  tell({ type: 'wrangler-session', version: 1, wrangler_version: '4.156.2', command_line_args: call.args })
+  const name = call.workerName || config.name
   if (!account.mayOverwrite) {
     tell({ type: 'deploy', version: 1, worker_name: name, version_id: null })
     return
@@ -292,10 +391,9 @@ function provisionDatabase({ d1_databases: [bound] }: Config, name: string) {
 }
 
 function tell(entry: object): void {
-  const file = process.env.WRANGLER_OUTPUT_FILE_PATH
-  if (!file) return
-  mkdirSync(dirname(file), { recursive: true })
-  appendFileSync(file, `${JSON.stringify({ ...entry, timestamp: new Date().toISOString() })}\n`)
+  if (!call.outputFile) return
+  mkdirSync(dirname(call.outputFile), { recursive: true })
+  appendFileSync(call.outputFile, `${JSON.stringify({ ...entry, timestamp: new Date().toISOString() })}\n`)
 }
 
 /** src/versions/deployments/status.ts. The error is the API's. A Worker that only has secrets has no deployments here. */
@@ -337,16 +435,13 @@ function listSecrets(): void {
 }
 
 /** src/secret/index.ts secretPutCommand: reads the value from stdin, and creates an empty Worker if there is none. */
-async function putSecret(): Promise<void> {
+function putSecret(): void {
   const { positionals, values } = read(rest.slice(1), { name: { type: 'string' } }, 1)
   const [key = ''] = positionals
   const name = values.name ?? configOf(undefined).name
-  process.stdin.setEncoding('utf8')
-  let text = ''
-  for await (const chunk of process.stdin) text += chunk
   print(`🌀 Creating the secret for the Worker "${name}"`)
   effect(() => {
-    openWorker(name).secrets[key] = text.trimEnd()
+    openWorker(name).secrets[key] = call.stdin.trimEnd()
   })
   print(`✨ Success! Uploaded secret ${key}`)
 }
@@ -361,7 +456,9 @@ function openWorker(name: string): Worker {
 
 /** The configuration at `--config`, or the wrangler.toml that the test has parsed. */
 function configOf(file: string | undefined): Config {
-  return JSON.parse(readFileSync(file ?? join(folder, 'wrangler.toml.json'), 'utf8'))
+  return JSON.parse(
+    readFileSync(file ? resolve(call.directory, file) : join(call.folder, 'wrangler.toml.json'), 'utf8'),
+  )
 }
 
 /** Parses a command's flags and `count` positional arguments. Rejects unknown flags, as wrangler does. */
@@ -379,28 +476,28 @@ function choose(flag: string, value: string | undefined, choices: readonly strin
 /** One change to the account, which the API makes entirely or not at all. */
 function effect<Result>(change: () => Result): Result {
   const result = change()
-  writeFileSync(join(folder, 'account.json'), JSON.stringify(account, null, 2))
+  writeFileSync(join(call.folder, 'account.json'), JSON.stringify(account, null, 2))
   passMoment()
   return result
 }
 
 /** Passes a moment of a deploy, which is when a command starts or has changed something. */
 function passMoment(): void {
-  const marks = join(folder, 'moments')
+  const marks = join(call.folder, 'moments')
   appendFileSync(marks, '.')
-  const [moment, how] = (process.env.STUB_CUT ?? '').split(':')
+  const [moment, how] = call.cut.split(':')
   if (statSync(marks).size !== Number(moment)) return
   if (how === 'api') fail('A request to the Cloudflare API failed.\n\n  Internal error [code: 10013]')
-  if (how === 'deploy') process.kill(process.ppid, 'SIGKILL')
+  if (how === 'deploy') process.kill(call.caller, 'SIGKILL')
   // bin/wrangler.js: exits with 0 if its child process was killed.
-  process.exit(0)
+  throw new Exit(0)
 }
 
 function print(text: string): void {
-  process.stdout.write(`${text}\n`)
+  stdout += `${text}\n`
 }
 
 function fail(message: string): never {
-  console.error(`✘ [ERROR] ${message}\n`)
-  process.exit(1)
+  stderr += `✘ [ERROR] ${message}\n\n`
+  throw new Exit(1)
 }
