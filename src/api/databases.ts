@@ -17,9 +17,10 @@ export class Databases {
   }
 
   /**
-   * Runs a handler: at a replica if it may lag behind the primary, but never behind the bookmark. A replica may not have
-   * what the handler is looking for, so the primary is asked before a 403 or a 404. It's also asked before a 503: the
-   * replica may refer to an object in R2 that was deleted since, and the bookmark may be one that it never reaches.
+   * Runs a handler: at a replica if it may lag behind the primary, but never behind the bookmark. A replica may not
+   * have what the handler is looking for, so the primary is checked before a 403 or a 404. It's also checked before a
+   * 503: the replica may refer to an object in R2 that was deleted since, and the bookmark may be one that it never
+   * reaches.
    */
   async run<Answer>(handle: (bindings: Env) => Promise<Answer>, { mayLag }: { mayLag: boolean }): Promise<Answer> {
     if (!mayLag || !this.#mayReadReplicas) return handle(this.#databases.primary())

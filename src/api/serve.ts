@@ -91,6 +91,6 @@ export async function serve<C extends Contract, Answer>(
   }
 }
 
-/** Tells which databases an answer lacks, because they didn't respond. */
+/** Says which databases a response lacks, because they didn't respond. */
 const missingHeader = ({ missing }: Store): Record<string, string> =>
   missing.size === 0 ? {} : { 'x-missing-shards': [...missing].toSorted((one, other) => one - other).join(', ') }

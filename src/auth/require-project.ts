@@ -12,8 +12,8 @@ export function requireWholeOrganization({ project }: Caller): void {
 }
 
 /**
- * Returns the resource if the caller may use its project. If it wasn't found: 403 if it belongs to another
- * organization, which is checked only in that case, else 404.
+ * Returns the resource if the caller may use its project. If it wasn't found, throws a 403 if it belongs to another
+ * organization (checked only then), and otherwise a 404.
  */
 export async function requireFound<Found extends { projectKey: number }>(
   caller: Caller,

@@ -84,7 +84,7 @@ export interface AttributionOptions {
 }
 
 /**
- * A client for one Countersign project. Recording calls return at once, never throw, and send in the background.
+ * A client for one Countersign project. Recording calls return immediately, never throw, and send in the background.
  * Reading calls wait and may throw. Creating a client is cheap: it makes no request and starts no timer.
  */
 export class Countersign {

@@ -99,7 +99,7 @@ export class Queue {
     return this.#entries[0]?.sequence ?? Number.POSITIVE_INFINITY
   }
 
-  /** Sends the queue: at once if it's long enough, else soon. */
+  /** Sends the queue: immediately if it's long enough, and otherwise soon. */
   #schedule(): void {
     const isEnough = this.#entries.length >= this.#flushAt || this.#bytes >= this.#batchBytes
     const sent = isEnough ? this.#start(this.#sequence) : this.#startLater()

@@ -33,7 +33,7 @@ export function outputResult(itemId: string, durationMs: number, output: unknown
 
 /** The result of an item without an output. */
 export function errorResult(itemId: string, durationMs: number, message: string, costs: ItemCosts = {}): Result {
-  // The service rejects half of a surrogate pair, which cutting a text can leave.
+  // The service rejects half of a surrogate pair, which truncating a text can leave.
   const error = message.slice(0, MAX_ERROR_LENGTH).replace(/\p{Surrogate}/gu, '\uFFFD') || 'An error without a message'
   const json = JSON.stringify({ itemId, durationMs, ...costFields(costs), error })
   return { itemId, durationMs, isError: true, json, bytes: 2 * json.length }
@@ -80,7 +80,7 @@ export class Results {
     this.#listener = listener
   }
 
-  /** Sends a result soon, or at once if enough results wait. */
+  /** Sends a result soon, or immediately if enough results are waiting. */
   add(result: Result): void {
     this.#waiting.push(result)
     this.#bytes += result.bytes

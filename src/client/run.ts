@@ -59,7 +59,7 @@ export interface SpanOptions extends ModelCall {
   parentSpanId?: string | undefined
 }
 
-/** One run of a pipeline. Calls return at once and never throw; the client sends everything in the background. */
+/** One run of a pipeline. Calls return immediately and never throw; the client sends everything in the background. */
 export interface Trace {
   /** The `trace_id`: `trace_` and 22 lowercase hex characters, unless you gave another. */
   readonly id: string

@@ -124,7 +124,7 @@ export const isSuccess = (status: number): boolean => status >= 200 && status < 
 
 /**
  * Whether another attempt may help. It would only restart a failed attribution (502), and an attribution that waits for
- * the next day's model calls continues by itself.
+ * the next day's model calls continues on its own.
  */
 export const isTemporary = ({ status, body }: Answer): boolean =>
   status === 0 ||

@@ -73,7 +73,8 @@ export function cohensKappa(patterns: readonly Labels[]): Measure {
       seconds[second] = (seconds[second] ?? 0) + count
     }
     for (let label = 0; label < size; label++) byChance += (firsts[label] ?? 0) * (seconds[label] ?? 0)
-    // Only whole numbers up to here. Otherwise, rounding could hide that chance alone agrees on everything.
+    // Everything up to here is a whole number. Otherwise, rounding could hide that chance alone would agree on
+    // everything.
     if (byChance === all * all) return null
     const expected = byChance / (all * all)
     return (agreed / all - expected) / (1 - expected)
@@ -88,8 +89,8 @@ export function cohensKappa(patterns: readonly Labels[]): Measure {
  *
  *     α = ((n − 1) o − e) / (n (n − 1) − e)
  *
- * Units with fewer than two labels don't count. Undefined if there are none with two, or if all labels are the same, so
- * that chance alone agrees.
+ * Units with fewer than two labels don't count. Undefined if there are none with two, or if all labels are the same,
+ * because chance alone would then agree.
  */
 export function krippendorffsAlpha(patterns: readonly Labels[]): Measure {
   const { places, size } = numberLabels(patterns)

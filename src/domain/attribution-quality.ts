@@ -9,7 +9,7 @@ export interface ComparedAnswers {
   answered: string
   /** The reviewer's error type. */
   named: string
-  /** The tenth that the confidences fall into: 0 for those below 0.1, 9 for those from 0.9 on. */
+  /** The range that the confidences fall into, in tenths: 0 if they're below 0.1, 9 if they're 0.9 or above. */
   tenth: number
   count: number
   /** The sum of the confidences. */

@@ -6,16 +6,16 @@ export const csvRow = (cells: readonly string[]): string => `${cells.map(quoted)
 const quoted = (cell: string): string => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)
 
 /**
- * The cell of a text. Spreadsheets run a text as a formula if it begins with one of these characters, so it gets an
+ * The cell for a text. Spreadsheets run a text as a formula if it begins with one of these characters, so it gets an
  * apostrophe (OWASP, "CSV injection").
  */
 export const textCell = (text: string): string => (/^[=+\-@\t\r]/.test(text) ? `'${text}` : text)
 
-/** The cell of a value given as JSON: a string's text, nothing for null, JSON for everything else. */
+/** The cell for a value given as JSON: a string's text, nothing for null, JSON for everything else. */
 export function jsonCell(json: string): string {
   if (json === 'null') return ''
   return json.startsWith('"') ? textCell(JSON.parse(json)) : json
 }
 
-/** The cell of a number, or nothing if there's none. */
+/** The cell for a number, or nothing if there's none. */
 export const numberCell = (value: number | null | undefined): string => (value == null ? '' : String(value))

@@ -125,7 +125,7 @@ export function* canonicalPieces(value: Json, visit?: (value: Json) => void): Ge
 
 const PIECE_LENGTH = 64 * 1024
 
-/** Cuts a value's strings to `maxBytes` of UTF-8. Returns the value itself if none is longer. */
+/** Truncates a value's strings to `maxBytes` of UTF-8. Returns the value itself if none is longer. */
 export function cutStrings(value: Json, maxBytes: number): Json {
   if (typeof value === 'string') return utf8Length(value) > maxBytes ? cutText(value, maxBytes) : value
   if (typeof value !== 'object' || value === null) return value

@@ -48,7 +48,8 @@ export const REST_OF_FIELDS = '_rest'
  * any of them. Otherwise it's `failed` if it differs from each of them in something that has one right form (a number,
  * a boolean, null, a string of the schema's `enum` or `const`, a string of at most 64 characters without whitespace, a
  * type, or a part that's missing), and `unjudged` if it differs from at least one of them only in free text: two texts
- * may say the same, so only a person can tell. One such value is enough, because each of them alone would be right.
+ * may say the same thing, so only a person can tell. One such value is enough, because each of them alone would be
+ * right.
  *
  * The expected value says which form a part has: "Yes" is strict, even if the candidate says it in a sentence. A text
  * that's empty or missing differs strictly, because it says nothing. A part that only the candidate has is judged by
@@ -181,8 +182,8 @@ class Comparison {
 }
 
 /**
- * Both values if they're of one kind. A missing value counts as one without parts if the other has parts, each of which
- * is then missing.
+ * Both values if they're of the same kind. A missing value counts as one without parts if the other has parts, each of
+ * which is then missing.
  */
 function bothAs<Kind extends object>(
   isKind: (value: unknown) => value is Kind,

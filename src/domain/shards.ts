@@ -40,7 +40,10 @@ export function shardOf(id: string, { shards }: Epoch): number {
   return shards[Number.parseInt(id.slice(0, 8), 16) % shards.length] ?? 0
 }
 
-/** The epochs in which traces may have been created, newest first: where clocks are ahead, the next one has begun. */
+/**
+ * The epochs in which traces may have been created, newest first: on servers whose clocks are ahead, the next one has
+ * already begun.
+ */
 export const usedEpochs = (epochs: readonly Epoch[], now: number): readonly Epoch[] =>
   begunEpochs(epochs, now + MAX_CLOCK_DIFFERENCE_MS)
 

@@ -8,8 +8,8 @@ export interface StepNameFault {
 }
 
 /**
- * Finds the names that can't take effect together. A new name must differ from its old one and must not be renamed in
- * turn, so that each name leads to its final name in one step, in any order.
+ * Finds the names that can't take effect together. A new name must differ from its old one and must not itself be
+ * renamed, so that each name leads to its final name in one step, in any order.
  */
 export function stepNameFaults(names: StepNames): StepNameFault[] {
   const newNames = new Set(names.values())

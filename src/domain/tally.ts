@@ -144,7 +144,7 @@ export class Tally {
     return { same: count(true), different: count(false) }
   }
 
-  /** The counts of one split if a model's judgments of unjudged results are taken as right. */
+  /** The counts of one split if a model's judgments of unjudged results are assumed to be right. */
   countsAsSaid(split: string): OutcomeCounts {
     const counts = this.counts(split)
     for (const { saidSame, wasRight, count } of this.#judgedIn(split)) {

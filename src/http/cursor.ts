@@ -33,7 +33,7 @@ export const pageParametersOf = (defaultLimit: number, maxLimit: number) => ({
 
 export const pageParameters = pageParametersOf(PAGE_DEFAULT_LIMIT, PAGE_MAX_LIMIT)
 
-/** The other field of a page, next to its list. */
+/** The other field of a page, besides its list. */
 export const NextCursor = v.nullable(v.string())
 
 /** The types of the values that a list is sorted by. A forged cursor may have others. */

@@ -28,8 +28,8 @@ import { boundShards, openUnscopedStore, type UnscopedStore } from '../store/cor
 import { findDuePass, savePass } from '../store/core/sweeps.ts'
 
 /**
- * Brings shards into use: copies what statements on traces read from the control database, and then has new traces go to
- * those that have it all and aren't full. Does nothing on a deployment with one database.
+ * Brings shards into use: copies what statements on traces read from the control database, and then sends new traces to
+ * those that have all of it and aren't full. Does nothing on a deployment with one database.
  */
 export async function followShards(env: Env, now: number): Promise<void> {
   const bound = boundShards(env)

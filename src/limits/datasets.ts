@@ -48,7 +48,7 @@ export const MODEL_RUN_FAILURES = 5
 export const MODEL_RUN_REJECTIONS = 20
 /** How long a run waits after a 429 without a `Retry-After`. */
 export const MODEL_RUN_PAUSE_MS = 30_000
-/** Tokens that a call takes besides its texts: the chat template, and the sentence that asks again. */
+/** Tokens that a call takes besides its texts: the chat template, and the sentence that asks the model again. */
 export const MODEL_CALL_EXTRA_TOKENS = 1024
 /** Results whose counts one statement reads. */
 export const COUNTED_RESULTS = 2500

@@ -126,5 +126,5 @@ export const COPIED_PAGES = 20
 /** Projects that one statement gives an epoch, and such statements per minute. */
 export const PLACED_PROJECTS = 500
 export const PLACING_STEPS = 10
-/** The pause between two passes over all projects. A pass begins at once if the shards for new traces change. */
+/** The pause between two passes over all projects. A pass begins immediately if the shards for new traces change. */
 export const PLACING_PASS_MS = 3_600_000

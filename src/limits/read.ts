@@ -43,7 +43,7 @@ export const MAX_DETAIL_FEEDBACK_BYTES = 4 * 1024 * 1024
 export const MAX_LABEL_LENGTH = 300
 /** Values of an output that are searched for citations. */
 export const MAX_SOURCE_LEAVES = 10_000
-/** Spans of a trace that may come before an output: as many as a detail lists. */
+/** Spans of a trace that may come before an output: as many as a response with a trace lists. */
 export const MAX_SOURCE_CANDIDATES = 20_000
 /** How many of them are read, those that retrieve and the nearest ones first. Their values fit in one page. */
 export const MAX_SOURCE_SPANS = 12

@@ -35,7 +35,7 @@ export const MAX_CHANGE_ATTEMPTS = 5
 /** How many changed rows one copy to a shard transfers, and how many of them may be texts, which are large. */
 export const COPIED_CHANGES = 500
 export const COPIED_TEXT_VERSIONS = 10
-/** How long before it begins an epoch is written, and how much later than planned that may happen. */
+/** How long before an epoch begins it's written, and how much later than planned that may happen. */
 export const EPOCH_DELAY_MS = 2 * 60_000
 export const MAX_EPOCH_LATENESS_MS = 10_000
 /**
@@ -45,7 +45,7 @@ export const MAX_EPOCH_LATENESS_MS = 10_000
 export const EPOCHS_STALE_MS = 45_000
 /** Clocks of isolates and databases differ by less than this. */
 export const MAX_CLOCK_DIFFERENCE_MS = 20_000
-/** From this long after an epoch begins, no request still goes by the one before it. */
+/** This long after an epoch begins, no request still uses the previous one. */
 export const EPOCH_SETTLE_MS = 60_000
 /**
  * A database with more bytes than this gets no new traces, because D1 holds 10 GB: the traces that it has may grow. It

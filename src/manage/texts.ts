@@ -89,7 +89,7 @@ export function versionDraft(
 }
 
 /**
- * Adds a version. 422 if all versions would be too large for a detail, 404 if the text has been deleted, 409 if a
+ * Adds a version. 422 if all versions would be too large for one response, 404 if the text has been deleted, 409 if a
  * version that should become active must meet a gate first.
  */
 export async function addTextVersion(

@@ -9,8 +9,8 @@ import { fitted, lengthOf, type Shortened, valueAt } from './fitted.ts'
 import { safeValue } from './safe-text.ts'
 
 /*
- * What a tool answers. Everything that an endpoint returns may quote what a pipeline, its users, or a web page wrote, and
- * some of them try to instruct the agent that reads it. So all of it is data, and the answer says so before it starts.
+ * What a tool answers. Everything that an endpoint returns may quote a pipeline, its users, or a web page, and some of
+ * that text tries to instruct the agent that reads it. So all of it is data, and the answer says so before it starts.
  */
 
 /** The part of a response that an agent asks for. */

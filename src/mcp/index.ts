@@ -45,8 +45,8 @@ const contract = {
 } as const satisfies Contract
 
 /**
- * Only a key in a header counts, never a session or an Access sign-in, which browsers add by themselves. That's also what
- * protects a local server from DNS rebinding, where a page makes its own domain point here: it has no key to send.
+ * Only a key in a header counts, never a session or an Access sign-in, which browsers add on their own. That's also
+ * what protects a local server from DNS rebinding, where a page makes its own domain point here: it has no key to send.
  */
 const protocol: Protocol<Response> = {
   ...json,

@@ -4,12 +4,12 @@ import type { Work } from '../domain/turns.ts'
 import { BYTES_PER_TOKEN, LENGTH_PER_TURN } from '../limits.ts'
 import { quotedJson } from './quoted-text.ts'
 
-/** A line of JSON. Its long values may be cut. */
+/** A line of JSON. Its long values may be truncated. */
 interface Line {
   /** The first fields, which are always shown. */
   head: string
   fields: Field[]
-  /** Whether to cut values to a plain text, without saying how long they were. */
+  /** Whether to truncate values to plain text, without saying how long they were. */
   isQuote: boolean
 }
 
@@ -33,7 +33,7 @@ export interface Item extends Line {
 
 export type Rank = 0 | 1 | 2
 
-/** The sizes in bytes that values may be cut to. */
+/** The sizes in bytes that values may be truncated to. */
 const LEVELS = [Number.POSITIVE_INFINITY, 16 * 1024, 4096, 1024, 256] as const
 const PREVIEW = 256
 /** The same for the quotes of an outline. */
@@ -51,7 +51,7 @@ export interface Material {
   omitted: string[]
 }
 
-/** Builds a line. Values in `long` may be cut. Leaves out fields that are undefined or null. */
+/** Builds a line. Values in `long` may be truncated. Leaves out fields that are undefined or null. */
 export function newLine(
   named: Readonly<Record<string, Json | undefined>>,
   long: Readonly<Record<string, Json | undefined>>,
@@ -71,9 +71,9 @@ export function newLine(
 /**
  * Chooses how much of each item to show within `maxTokens`: everything, if it fits. Otherwise shows an outline of all
  * items that have one, with quotes as long as half the space allows, because a cause can be anywhere. Then it shows the
- * items of each rank in full, or else cuts all of them to the same size to fit two thirds of the remaining space, and
- * leaves the rest to the next ranks. If a rank doesn't fit even as previews, only the nearest items become previews.
- * `outlinedAs` is the plural of what the outlines are about.
+ * items of each rank in full, or else truncates all of them to the same size to fit two thirds of the remaining space,
+ * and leaves the rest to the next ranks. If a rank doesn't fit even as previews, only the nearest items become
+ * previews. `outlinedAs` is the plural of what the outlines are about.
  */
 export function* fitMaterial(items: readonly Item[], maxTokens: number, outlinedAs = 'steps'): Work<Material> {
   const shown = new Map<Item, { line: Line; level: number; cost: number }>()
@@ -95,7 +95,7 @@ export function* fitMaterial(items: readonly Item[], maxTokens: number, outlined
   for (const rank of [0, 1, 2] as const) {
     const group = near.filter(item => item.rank === rank)
     const space = left + group.reduce((sum, item) => sum + (shown.get(item)?.cost ?? 0), 0)
-    // A rank that has to be cut anyway leaves some space for the next one.
+    // A rank that has to be truncated anyway leaves some space for the next one.
     const room = rank === 2 ? space : space - left / 3
     const level = yield* firstThat(LEVELS, group, (total, level) => total <= (level === LEVELS[0] ? space : room))
     for (const item of group)
@@ -127,7 +127,7 @@ function* firstThat(
     let [total, length] = [0, 0]
     for (const line of lines) {
       total += cost(line, level)
-      // Cutting a longer value to this level takes time.
+      // Truncating a longer value to this level takes time.
       for (const { bytes } of line.fields) if (bytes > level) length += level
       if (length <= LENGTH_PER_TURN) continue
       length = 0

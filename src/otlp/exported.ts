@@ -19,7 +19,7 @@ export interface Exported {
   traces: ExportedTrace[]
   /** Keyed by client trace id. */
   outlines: ReadonlyMap<string, readonly SpanOutline[]>
-  /** Warnings about values that were cut. */
+  /** Warnings about values that were truncated. */
   warnings: ReadonlySet<string>
   /** How many spans couldn't be read because of a bug in our code. Other spans are unaffected. */
   unreadable: number

@@ -22,9 +22,9 @@ const MIN_PART_BYTES = 64
 const MIN_CONTAINER_BYTES = 256
 
 /**
- * Cuts a value so that its JSON takes at most `maxBytes` (at least 256) and respects the depth limit of values. The
- * largest parts lose the most, and small ones stay whole. A cut text ends with a marker that gives the full size, such
- * as `Once upon… [cut, 123456 bytes]`. Parts nested too deep become JSON text.
+ * Truncates a value so that its JSON takes at most `maxBytes` (at least 256) and respects the depth limit of values.
+ * The largest parts lose the most, and small ones stay whole. A truncated text ends with a marker that gives the full
+ * size, such as `Once upon… [cut, 123456 bytes]`. Parts nested too deep become JSON text.
  */
 export function fitted(value: Json, maxBytes: number): Fitted {
   // Nearly every value is far smaller. This estimate shows that without serializing anything.
@@ -154,7 +154,7 @@ function beginningOf(
 const collected = (like: Json[] | JsonObject, entries: [string | number, Json][]): Json =>
   Array.isArray(like) ? entries.map(([, item]) => item) : Object.fromEntries(entries)
 
-/** Cuts a string so that its JSON, including the marker, takes at most `maxBytes`. */
+/** Truncates a string so that its JSON, including the marker, takes at most `maxBytes`. */
 function cutJsonText(text: string, bytes: number, maxBytes: number): string {
   const marker = `… [cut, ${bytes} bytes]`
   // Quotes and marker. The rest is counted by character, because escapes take more space in JSON.
@@ -200,6 +200,6 @@ function addCut(cuts: Cut[], path: string, bytes: number): void {
   if (cuts.length < MAX_NAMED_TRUNCATIONS) cuts.push({ path, bytes })
 }
 
-/** Cuts the path, which may be as long as the value. */
+/** Truncates the path, which may be as long as the value. */
 const within = (path: string, step: string | number): string =>
   (path === '' ? String(step) : `${path}.${step}`).slice(0, MAX_ERROR_PATH_LENGTH)

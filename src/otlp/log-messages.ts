@@ -8,7 +8,7 @@ import type { TelemetryLog } from './reading/telemetry.ts'
 import type { SpanMessage } from './span-step.ts'
 
 /*
- * Some clients send content only as log records, next to a span that has the rest: OpenTelemetry's model
+ * Some clients send content only in log records, along with a span that has the rest: OpenTelemetry's model
  * instrumentations under the conventions up to 1.36, Claude Code, and Codex. Source: semantic-conventions 1.36,
  * gen-ai-events.md; 1.41, gen-ai-events.md; code.claude.com/docs/en/monitoring-usage; openai/codex, `otel/src/events`;
  * and recorded exports.

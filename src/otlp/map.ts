@@ -187,7 +187,7 @@ class Readings {
 
 const entriesOf = (object: object | undefined): [string, Json][] => Object.entries(object ?? {})
 
-/** Cuts values to their limits and collects a warning for each cut. */
+/** Truncates values to their limits and collects a warning for each truncation. */
 class Fit {
   readonly warnings: string[] = []
 
@@ -237,7 +237,7 @@ class Fit {
   }
 }
 
-/** Cuts a string without splitting a surrogate pair. */
+/** Truncates a string without splitting a surrogate pair. */
 const cutLength = (text: string, maxLength: number): string =>
   text.length <= maxLength ? text : text.slice(0, maxLength).replace(/[\uD800-\uDBFF]$/, '')
 
@@ -306,7 +306,7 @@ interface Known {
   model: string | undefined
   provider: string | undefined
   output: Json | undefined
-  /** The parameters in the request, if it has them next to the conversation. */
+  /** The parameters in the request, if it has any besides the conversation. */
   parameters: JsonObject
 }
 

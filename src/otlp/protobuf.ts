@@ -77,8 +77,8 @@ const decodeValue: DecodeValue = AnyValue.decode
 const CUT_MESSAGE = Uint8Array.of(0x0a, CUT_VALUE.length, ...new TextEncoder().encode(CUT_VALUE))
 
 /**
- * Reads a value and everything in it. Cuts values that are nested too deep, because protobufjs would reject the whole
- * export.
+ * Reads a value and everything in it. Truncates values that are nested too deep, because protobufjs would reject the
+ * whole export.
  */
 const decodeBoundedValue: DecodeValue = (reader, length, endTag, _, target) => {
   if (!(reader instanceof ExportReader)) return decodeValue(reader, length)
@@ -119,7 +119,9 @@ const SCOPES = 2
 const SCOPE = 1
 const RECORDS = 2
 
-/** Yields records one by one. Decoding the whole export at once would keep its tree in memory next to the results. */
+/**
+ * Yields records one by one. Decoding the whole export at once would keep its tree in memory along with the results.
+ */
 function* records<RecordType>(
   request: Uint8Array,
   recordOf: (reader: ExportReader, source: Source) => RecordType,

@@ -30,7 +30,7 @@ export interface SpanStep {
   prompt: PromptReference | undefined
   feedback: readonly HumanJudgment[]
   trace: TraceReading
-  /** Messages for the sender about values that were cut. */
+  /** Messages for the sender about values that were truncated. */
   warnings: readonly string[]
 }
 

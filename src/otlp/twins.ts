@@ -18,7 +18,7 @@ export interface Twins {
 
 const NONE: Twins = { repeated: new Set(), answers: new Map() }
 
-/** Finds the pairs among the spans of one export. Runs in time that grows with their number. */
+/** Finds the pairs among the spans of one export. Runs in time proportional to their number. */
 export function twinsIn(spans: readonly TelemetrySpan[]): Twins {
   const calls = new Map<string, TelemetrySpan>()
   const bare: TelemetrySpan[] = []
@@ -68,7 +68,7 @@ const isBareCall = ({ source, attributes }: TelemetrySpan): boolean =>
   /^(?:com\.)?(?:anthropic\b|mistralai_)/.test(source.scope.name) &&
   (attributes.has('gen_ai.operation.name') || attributes.has('gen_ai.request.model'))
 
-/** Bare calls within a call with content, or next to one: a streamed call ends before its own SDK's span does. */
+/** Bare calls within a call with content, or adjacent to one: a streamed call ends before its own SDK's span does. */
 function repeatedCalls(bare: readonly TelemetrySpan[], calls: ReadonlyMap<string, TelemetrySpan>): TelemetrySpan[] {
   const byParent = Map.groupBy(calls.values(), span => idOf(span, span.parentSpanId))
   return bare.filter(span => {

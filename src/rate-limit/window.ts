@@ -26,7 +26,7 @@ export interface Count {
 
 export const EMPTY_COUNT: Count = { spent: [], leases: [], leaseId: 0 }
 
-/** An isolate's request for tokens. It spends one of them at once, and returns its previous lease. */
+/** An isolate's request for tokens. It spends one of them immediately, and returns its previous lease. */
 export interface Ask {
   limit: number
   tokens: number
@@ -35,7 +35,7 @@ export interface Ask {
 
 /** The response to an `Ask`. */
 export interface Grant {
-  /** Tokens, including the one spent at once. 0 is a denial. */
+  /** Tokens, including the one spent immediately. 0 is a denial. */
   tokens: number
   /** The lease of the tokens after the first, for LEASE_SECONDS. 0 if there are none. */
   lease: number

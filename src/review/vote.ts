@@ -24,8 +24,8 @@ import type { Directed, ReviewRequest } from './direct.ts'
 import { canBeShared, checkOutput, type Judged, matches, type Values, verdictOn } from './judge.ts'
 
 /*
- * If a step needs several reviewers, a person's request on an undecided span is a vote. The vote that completes a round
- * of votes that agree decides, as the first voter's decision.
+ * If a step needs several reviewers, a person's request on an undecided span is a vote. If a vote completes a round and
+ * all its votes agree, the span is decided, as the first voter's decision.
  */
 
 const noForm = (spanId: string) =>

@@ -205,7 +205,7 @@ describe('a request for an attribution', () => {
     }
   })
 
-  it('returns the URL of the result at once if it does not wait', async ({ expect }) => {
+  it('returns the URL of the result immediately if it does not wait', async ({ expect }) => {
     const { askAsync, result, job, trace_id, stored } = await newDisputed()
     const { bindings, attributions } = withMessages()
     const response = await askAsync(bindings)
@@ -220,7 +220,7 @@ describe('a request for an attribution', () => {
     expect((await askAsync(bindings)).status).toBe(200)
   })
 
-  it('runs the job itself at once if the queue is missing or fails', async ({ expect }) => {
+  it('runs the job itself immediately if the queue is missing or fails', async ({ expect }) => {
     const refusing = { send: () => Promise.reject(new Error('Too Many Requests')) } as unknown as Env['JOBS']
     vi.spyOn(console, 'error').mockImplementation(() => {})
     for (const bindings of [withoutQueue(), { ...env, ...(refusing && { JOBS: refusing }) }]) {

@@ -84,7 +84,7 @@ describe('the rules', () => {
     })
   })
 
-  it('say what they looked for and stay below 0.5 if no fact decides', () => {
+  it('say what they looked for and stay below 0.5 if no fact is decisive', () => {
     const answer = answerTo({ root: { output: { level: 'low' }, approved: { level: 'high' } } })
     expect(answer.confidence).toBeLessThan(0.5)
     for (const { confidence } of answer.alternatives) expect(confidence).toBeLessThan(0.5)

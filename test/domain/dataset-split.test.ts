@@ -12,7 +12,7 @@ describe("an item's default split", () => {
     expect(Math.abs(share - 0.2)).toBeLessThan(0.02)
   })
 
-  it('is that of its group, regardless of its input', ({ expect }) => {
+  it('follows from its group, regardless of its input', ({ expect }) => {
     const aText = fc.string()
     fc.assert(
       fc.property(aText, aText, aText, (group, first, second) => {
@@ -21,7 +21,7 @@ describe("an item's default split", () => {
     )
   })
 
-  it('is that of equal inputs without a group', ({ expect }) => {
+  it('is the same for equal inputs without a group', ({ expect }) => {
     const splits = ids(100).map(inputHash => defaultSplit({ group: undefined, inputHash }))
     expect(splits).toEqual(ids(100).map(inputHash => defaultSplit({ group: undefined, inputHash })))
     const ofGroups = ids(100).map(group => defaultSplit({ group, inputHash: '' }))

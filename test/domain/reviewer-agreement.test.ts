@@ -85,7 +85,7 @@ describe('the agreement of reviewers', () => {
     expect([stepCount, reviewerCount]).toEqual([2, 4])
   })
 
-  it('is the same for equal outputs given at once or one by one, in any order', ({ expect }) => {
+  it('is the same for equal outputs given together or one by one, in any order', ({ expect }) => {
     const once = [...EXAMPLE, ...EXAMPLE, ...EXAMPLE]
     const counted = EXAMPLE.toReversed().map(each => ({ ...each, votes: each.votes.toReversed(), count: 3 }))
     const [one, other] = [report(once), report(counted)]
@@ -98,7 +98,7 @@ describe('the agreement of reviewers', () => {
     expect(values(other)).toEqual(values(one))
   })
 
-  it('is undefined without votes, and if all votes are the same', ({ expect }) => {
+  it('is undefined without votes, or if all votes are the same', ({ expect }) => {
     const nothing = { value: null, interval: null }
     expect(report([])).toMatchObject({
       all: { decision: { outputs: 0, agreement: nothing, alpha: nothing } },

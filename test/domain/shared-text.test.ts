@@ -106,7 +106,7 @@ describe('the text of an output', () => {
     expect(hash(output)).toBeNull()
   })
 
-  it('counts from 16 characters on', ({ expect }) => {
+  it('counts only if it has at least 16 characters', ({ expect }) => {
     expect(hash('x'.repeat(16))).not.toBeNull()
     expect(hash('😀'.repeat(16))).not.toBeNull()
   })

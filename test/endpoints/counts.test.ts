@@ -277,7 +277,7 @@ describe('platform calls', () => {
     expect(await costOf(org, 'get', path)).toEqual({ ...NOTHING, d1RoundTrips: 1 })
   })
 
-  it('a search, a list and a detail each take one round trip, plus reads of large values', async ({ expect }) => {
+  it('a search, a list, and a trace each take one round trip, plus reads of large values', async ({ expect }) => {
     const org = await newOrg()
     const trace = aTrace()
     const { id } = (await org.ingest.post('/api/v1/traces', trace)).body
@@ -436,7 +436,7 @@ describe('platform calls', () => {
     expect(await costOf(org, 'put', path, { isEnabled: false })).toEqual({ ...cost, rowsWritten: 0 })
   })
 
-  it('a vote takes two round trips and four rows, and the one that decides also those of a decision', async ({
+  it('a vote takes two round trips and four rows, and a deciding vote also takes the rows of a decision', async ({
     expect,
   }) => {
     const { org, ada, ben, spanId, on, step } = await newVoted('Yes')

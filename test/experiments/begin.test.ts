@@ -105,7 +105,7 @@ describe('starting an experiment', () => {
     })
   })
 
-  it('twice at once creates one', async ({ expect }) => {
+  it('twice at the same time creates one', async ({ expect }) => {
     const { org, post } = await newBench(twenty)
     const id = crypto.randomUUID()
     const [first, second] = await Promise.all([post({ id }), post({ id })])

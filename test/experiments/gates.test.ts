@@ -248,7 +248,7 @@ describe('a version meets a gate', () => {
     ])
   })
 
-  it('with the counts of its split alone', async ({ expect }) => {
+  it('with only the counts of its split', async ({ expect }) => {
     const { add, setGate, prove, state } = await newProof(2)
     await add([{ expected: EXPECTED, split: 'train' }])
     await setGate({ minItems: 3 })
@@ -433,7 +433,7 @@ describe('with a gate', () => {
     expect(await audited('prompt.activate')).toHaveLength(3)
   })
 
-  it("a new version can't be active at once, and a rejected one isn't stored", async ({ expect }) => {
+  it("a new version can't be active immediately, and a rejected one isn't stored", async ({ expect }) => {
     const { org, path, setGate, active, audited, versions, prompt } = await newProof(0)
     await setGate({})
     const before = await versions()

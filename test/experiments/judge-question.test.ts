@@ -100,7 +100,7 @@ describe('the question of whether two outputs mean the same', () => {
 })
 
 describe("the model's answer", () => {
-  it('is a decision with a reason, which is cut to a limit', ({ expect }) => {
+  it('is a decision with a reason, which is truncated to a limit', ({ expect }) => {
     expect(readAnswer({ same: false, reason: ' Another term. ' })).toEqual({
       answer: { same: false, reason: 'Another term.' },
     })

@@ -210,7 +210,7 @@ describe('asking a model about unjudged items', () => {
     expect((await third.report()).judging).toMatchObject({ waiting: 1, unanswered: 1, job: { status: 'done' } })
   })
 
-  it('covers more results than one page, with a limited number of calls at once', async ({ expect }) => {
+  it('covers more results than one page, with a limited number of calls at a time', async ({ expect }) => {
     const count = JUDGED_PAGE + 5
     const { run, modelRequests } = await newCourt([{ ...SAME, delayMs: 5 }], count)
     const experiment = await run(wordings(count))

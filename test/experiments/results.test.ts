@@ -162,7 +162,7 @@ describe('a result', () => {
     expect(objects.map(({ key }) => key.split('/').at(-2)).sort()).toEqual([itemId, other].sort())
   })
 
-  it('is the first of two that arrive at once', async ({ expect }) => {
+  it('is the first of two that arrive at the same time', async ({ expect }) => {
     const { ids, begin } = await newBench(numbers(2))
     const [itemId = ''] = ids
     const { send, items, report } = await begin()

@@ -137,7 +137,7 @@ describe('rejecting an output', () => {
 })
 
 describe('a decision on an output', () => {
-  it('counts if it is the latest one, even if several people decide at once', async ({ expect }) => {
+  it('counts if it is the latest one, even if several people decide at the same time', async ({ expect }) => {
     const bench = await newBench([
       { expected: 'some words', split: 'test' },
       { expected: 'more words', split: 'test' },

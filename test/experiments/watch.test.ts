@@ -38,7 +38,7 @@ describe("a prompt's watch", () => {
     expect(await watch()).toBeNull()
   })
 
-  it('compares the new version with the previous one from 20 decisions on', async ({ expect }) => {
+  it('compares the new version with the previous one once it has 20 decisions', async ({ expect }) => {
     const { watch, decided, firstId, replace, promptId } = await newWatched()
     const versionId = await replace(10, 20, firstId)
     const before = { n: 30, accepted: 10 }
@@ -155,7 +155,7 @@ describe("a prompt's watch", () => {
     expect(await watch()).toMatchObject({ after: { n: 1, accepted: 0 } })
   })
 
-  it('counts decisions for the version that the span named at the time, from the activation on', async ({ expect }) => {
+  it('counts decisions for the version that the span named at the time, since the activation', async ({ expect }) => {
     const { watch, produce, accept, firstId, addVersion, activate, decided } = await newWatched()
     await decided(firstId, 2, 0)
     const versionId = await addVersion()

@@ -123,7 +123,7 @@ describe.skipIf(isSharded)('cron on a deployment with shards', () => {
     )
   })
 
-  it('adds one epoch for one change, however often it runs at once', async () => {
+  it('adds one epoch for one change, no matter how many runs overlap', async () => {
     const org = await newOrg()
     const bindings = withShards(shard)
     const runs = Array.from({ length: 4 }, (_, run) => NOW + run)

@@ -133,7 +133,7 @@ const remove = (org: Org, userId: string, bindings: Env = env) =>
   org.clientOf(org.ownerKey, bindings).delete(`/api/users/${userId}`)
 
 describe('a deleted user', () => {
-  it('leaves records with one random id, without email, name or labeler', async ({ expect }) => {
+  it('leaves records with one random id, and without an email, name, or labeler', async ({ expect }) => {
     const { org, userId, read, history, insights } = await userWithRecords()
     const places = await placesOf(userId)
     expect(places).toEqual(

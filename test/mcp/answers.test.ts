@@ -208,7 +208,7 @@ describe('an agent', () => {
     expect(changed.structured.code).toBe('conflict')
   })
 
-  it('sees no votes and comments of others under a blind policy, with any key of a reviewer', async ({ expect }) => {
+  it('sees no votes or comments by others under a blind policy, with any key of a reviewer', async ({ expect }) => {
     const { org, id, spanId, ada, ben, vote } = await newVoted({ answer: 'Yes' }, { reviewers: 3, blind: true })
     const agent = agentOf(await org.keyFor({ scopes: ['read', 'review', 'manage'], userId: ben.userId }))
     const asked = () =>

@@ -88,7 +88,7 @@ describe('a value that is too large', () => {
     }
   })
 
-  it('reports only a few cuts', ({ expect }) => {
+  it('reports only a few truncations', ({ expect }) => {
     const { cuts } = fitted(
       Array.from({ length: 50 }, () => 'x'.repeat(1000)),
       10_000,
@@ -104,7 +104,7 @@ it('turns levels that nest too deep into text', ({ expect }) => {
   expect(cuts.length).toBe(1)
 })
 
-it('cuts any value to fit, and changes nothing if it fits already', ({ expect }) => {
+it('truncates any value to fit, and changes nothing if it fits already', ({ expect }) => {
   const value = fc.jsonValue({ maxDepth: 12, noUnicodeString: false }) as fc.Arbitrary<Json>
   const long = fc.oneof(fc.string({ maxLength: 400, unit: 'binary' }), fc.string({ unit: 'grapheme', maxLength: 400 }))
   const large: fc.Arbitrary<Json> = fc.oneof(
@@ -129,6 +129,6 @@ it.for<[string, () => Json]>([
   ['many levels', () => Array.from({ length: MAX_JSON_DEPTH - 1 }).reduce<Json>(inner => ({ inner, pad: 'p' }), LONG)],
   ['many items', () => Array.from({ length: 500_000 }, (_, index) => index)],
   ['many fields', () => Object.fromEntries(Array.from({ length: 100_000 }, (_, index) => [index, LONG.slice(0, 9)]))],
-])('cuts a value with %s in linear time', ([, make], { expect }) => {
+])('truncates a value with %s in linear time', ([, make], { expect }) => {
   expect(bytesOf(fitted(make(), 64 * 1024).value)).toBeLessThanOrEqual(64 * 1024)
 })

@@ -76,7 +76,7 @@ describe('a value', () => {
       (inner: Json) => ({ kvlistValue: { values: [{ key: 'k', value: inner }] } }),
       (inner: Json) => ({ k: inner }),
     ],
-  ] as const)('is cut if its %s are nested too deeply', ([, wrap, wrapJson]) => {
+  ] as const)('is truncated if its %s are nested too deeply', ([, wrap, wrapJson]) => {
     const nested = (levels: number, innermost: Json, wrapOnce: (inner: Json) => Json): Json =>
       levels === 0 ? innermost : nested(levels - 1, wrapOnce(innermost), wrapOnce)
     const deepest = MAX_ATTRIBUTE_DEPTH - 1

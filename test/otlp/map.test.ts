@@ -320,7 +320,7 @@ describe('a value that is too large', () => {
   })
 })
 
-it('cuts nothing from recorded spans', async ({ expect }) => {
+it('truncates nothing in recorded spans', async ({ expect }) => {
   for (const directory of ['ai-sdk-v6', 'codex-cli', 'traceloop', 'langfuse-js', 'openinference-openai']) {
     for (const span of await recordedSpans(directory)) expect(stepOf(span).warnings).toEqual([])
   }

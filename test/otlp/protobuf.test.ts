@@ -72,7 +72,7 @@ describe('a value', () => {
   it.for([
     ['lists', list, (inner: Json) => [inner]],
     ['objects', (inner: Uint8Array) => object(protobufAttribute('k', inner)), (inner: Json) => ({ k: inner })],
-  ] as const)('is cut if its %s are nested too deeply', ([, wrap, wrapJson], { expect }) => {
+  ] as const)('is truncated if its %s are nested too deeply', ([, wrap, wrapJson], { expect }) => {
     const nested = <Value>(levels: number, innermost: Value, wrapOnce: (inner: Value) => Value): Value =>
       levels === 0 ? innermost : nested(levels - 1, wrapOnce(innermost), wrapOnce)
     const deepest = MAX_ATTRIBUTE_DEPTH - 1

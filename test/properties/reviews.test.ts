@@ -150,7 +150,7 @@ function mustEqual(what: string, found: unknown, expected: unknown): void {
 beforeEach(() => void receive())
 afterEach(() => vi.restoreAllMocks())
 
-describe('reviews by several reviewers at once', () => {
+describe('reviews by several reviewers at the same time', () => {
   it('leave a history that replays to the current state, no matter how they interleave', {
     timeout: 120_000 * THOROUGHNESS,
   }, async () => {

@@ -330,7 +330,7 @@ async function purge({ org, id }: Awaited<ReturnType<typeof play>>) {
 beforeEach(() => void receive())
 afterEach(() => vi.restoreAllMocks())
 
-describe('votes by several reviewers at once', () => {
+describe('votes by several reviewers at the same time', () => {
   it('explain every decision, no matter how they interleave and which calls fail', {
     timeout: 120_000 * THOROUGHNESS,
   }, async () => {
@@ -342,7 +342,7 @@ describe('votes by several reviewers at once', () => {
     await fc.assert(property, { numRuns: 25 * THOROUGHNESS, interruptAfterTimeLimit: 100_000 * THOROUGHNESS })
   })
 
-  it('explain every decision if everybody decides at once', { timeout: 120_000 * THOROUGHNESS }, async () => {
+  it('explain every decision if everybody decides at the same time', { timeout: 120_000 * THOROUGHNESS }, async () => {
     const property = fc.asyncProperty(races, async drawn => check(await play(drawn)))
     await fc.assert(property, { numRuns: 20 * THOROUGHNESS, interruptAfterTimeLimit: 100_000 * THOROUGHNESS })
   })

@@ -20,7 +20,7 @@ function admitted(limit: number, times: readonly number[]): number[] {
 }
 
 describe('the window', () => {
-  it('admits exactly its limit at once', ({ expect }) => {
+  it('admits exactly its limit in a burst', ({ expect }) => {
     const atOnce = Array.from({ length: 50 }, () => 1_000_000)
     expect(admitted(5, atOnce)).toHaveLength(5)
   })

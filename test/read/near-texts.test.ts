@@ -67,7 +67,7 @@ describe.for(kindsOfText.map(kind => [kind.path, kind] as const))('a pipeline th
     expect(await read()).toEqual(['Second', 0])
   })
 
-  it('sees changes by its own isolate at once', async ({ expect }) => {
+  it('sees changes by its own isolate immediately', async ({ expect }) => {
     const { org, created, read, activate } = await newNear(kind)
     const path = `${kind.path}/${created.id}`
     expect((await read())[0]).toBe('First')
@@ -102,7 +102,7 @@ describe.for(kindsOfText.map(kind => [kind.path, kind] as const))('a pipeline th
     ['manage', async ({ org }: Near) => org.owner.get, {}],
     ['a bookmark', async ({ org, key }: Near) => org.clientOf(key).get, { 'x-d1-bookmark': 'DB=1' }],
   ] as const)(
-    'isn\u2019t joined by requests with %s, which see an activation at once',
+    'isn\u2019t joined by requests with %s, which see an activation immediately',
     async ([, by, headers], { expect }) => {
       const near = await newNear(kind)
       const get = await by(near)
@@ -137,7 +137,7 @@ describe.for(kindsOfText.map(kind => [kind.path, kind] as const))('a pipeline th
 })
 
 describe('a pipeline that reads a prompt', () => {
-  it('sees a renamed step and a rollback by its own isolate at once', async ({ expect }) => {
+  it('sees a renamed step and a rollback by its own isolate immediately', async ({ expect }) => {
     const { org, firstId, replace, setGate, decided } = await newWatched()
     const key = await org.keyFor({ scopes: ['read'] })
     const texts = async () => (await org.clientOf(key).get('/api/prompts?projectSlug=support')).body.prompts

@@ -99,7 +99,7 @@ describe('without a bookmark', () => {
     expect((await ask(`/api/traces/${id}`, { ...keyOf(org), ...afterDeletion })).status).toBe(404)
   })
 
-  it("the primary is asked before a 404, and before a 403 for another organization's record", async ({ expect }) => {
+  it("the primary is checked before a 404, and before a 403 for another organization's record", async ({ expect }) => {
     setLag(50)
     const { org, id } = await newTrace()
     const other = await newOrg()

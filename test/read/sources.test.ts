@@ -147,7 +147,7 @@ describe('the sources of a span', () => {
     expect((await own.read.get(`/api/spans/${answerId}/sources`)).status).toBe(404)
   })
 
-  it('include those of a far step whose new name says that it retrieves', async ({ expect }) => {
+  it('include those of a distant step whose new name says that it retrieves', async ({ expect }) => {
     const { org, step } = await newTrace()
     await step({ step_id: 'step-7', output: ['Points expire after 24 months.'], timestamp: at(1) })
     for (let index = 0; index < MAX_SOURCE_SPANS; index++) await step({ step_id: `s${index}`, timestamp: at(2) })

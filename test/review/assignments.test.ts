@@ -438,7 +438,7 @@ describe('a large project', () => {
   })
 
   it.skipIf(isSharded)(
-    'reads a few rows for each open assignment of the people, at most, whatever the policy is',
+    "reads at most a few rows for each of the people's open assignments, whatever the policy is",
     async ({ expect }) => {
       const userIds = await Promise.all(
         Array.from({ length: MAX_ASSIGNEES }, async () => (await reviewerOf(org)).userId),

@@ -27,7 +27,7 @@ async function queued(org: Org, query = ''): Promise<string[]> {
   return body.spans.map(({ id }: { id: string }) => id)
 }
 
-/** Adds a trace with a span of each step. Returns the spans' ids. */
+/** Adds a trace with a span for each step. Returns the spans' ids. */
 async function addTrace(org: Org, stepIds: readonly string[], fields: object = {}) {
   const trace = aTrace({ name: 'run' })
   const { id } = (await org.ingest.post('/api/v1/traces', trace)).body
@@ -36,7 +36,7 @@ async function addTrace(org: Org, stepIds: readonly string[], fields: object = {
   return { id: String(id), trace_id: trace.trace_id, spanIds: spans.map(({ span_id }) => span_id) }
 }
 
-/** Runs cron's passes to their end, late enough that all traces count as settled. */
+/** Runs cron's passes to completion, late enough that all traces count as settled. */
 const leaveOut = () =>
   continuePolicyPasses(openUnscopedStore(env, new Deadline(60_000)), {
     now: Date.now() + DAY_MS,
@@ -45,7 +45,7 @@ const leaveOut = () =>
   })
 
 describe('the queue under a policy', () => {
-  it('offers the sample, and with `all` also the rest', async ({ expect }) => {
+  it('offers the sample, and also the rest if `all` is set', async ({ expect }) => {
     const org = await newOrg()
     const spanIds: string[] = []
     for (let index = 0; index < 20; index++) spanIds.push(...(await addTrace(org, ['answer', 'embed'])).spanIds)
@@ -91,7 +91,7 @@ describe('the queue under a policy', () => {
   })
 
   it.for([false, true])(
-    'adds what a reviewer calls wrong, also if the trace was left out; blind: %s',
+    'adds what a reviewer calls wrong, even if the trace was left out; blind: %s',
     async (blind, { expect }) => {
       const org = await newOrg()
       const { spanIds, trace_id } = await addTrace(org, ['answer'])
@@ -122,7 +122,7 @@ describe('the queue under a policy', () => {
   )
 
   it.skipIf(isSharded)(
-    'reads hardly any more rows in two round trips, no matter how much a policy leaves out',
+    'reads almost no extra rows, in two round trips, no matter how much a policy leaves out',
     async ({ expect }) => {
       const org = await newOrg()
       const costs = async (query = '') => {

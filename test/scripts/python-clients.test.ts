@@ -77,7 +77,7 @@ describe.for(CLIENTS)('%s in Python', ([name, client]) => {
 const Webhook = v.object({ id: v.string(), secret: v.string() })
 
 describe('the receiver on docs/webhooks.md in Python', () => {
-  it('accepts events, and only those with a right signature', { timeout: 300_000 }, async ({ expect }) => {
+  it('accepts events, but only with a valid signature', { timeout: 300_000 }, async ({ expect }) => {
     const bin = join(await installPython({ page: 'webhooks' }), 'bin')
     const folder = await mkdtemp(join(tmpdir(), 'countersign-webhooks-'))
     const page = await readFile(join(PROJECT, 'docs/webhooks.md'), 'utf8')

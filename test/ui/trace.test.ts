@@ -206,7 +206,7 @@ const History = v.object({
   ),
 })
 
-test("an engine's answer appears next to its record, and no bar is longer than the record supports", async ({
+test("an engine's answer appears next to its track record, and no bar is longer than the record supports", async ({
   page,
   context,
 }) => {

@@ -40,7 +40,7 @@ async function costsWith(events: readonly EventType[]): Promise<Record<string, C
 }
 
 describe('an event', () => {
-  it('costs nothing if nobody asks for it, and no round trip otherwise', async () => {
+  it('costs nothing if no webhook subscribes to it, and no round trip otherwise', async () => {
     const [none, all] = [
       await costsWith(['trace.deleted']),
       await costsWith([

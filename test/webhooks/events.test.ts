@@ -67,7 +67,7 @@ describe('events', () => {
     expect(JSON.stringify(received)).not.toContain('secret')
   })
 
-  it('are recorded only if a webhook asks for them', async () => {
+  it('are recorded only if a webhook subscribes to them', async () => {
     const { org, webhook, fresh } = await newWatched(['span.disputed'])
     const span = await newSpan(org)
     await fresh.put(`/api/spans/${span.spanId}/review`, { decision: 'accept' })
@@ -244,7 +244,7 @@ describe('feedback', () => {
     expect(await sent(org)).toEqual([])
   })
 
-  it('reaches every webhook that asks for it, and no other organization or project', async () => {
+  it('reaches every webhook that subscribes to it, and no other organization or project', async () => {
     const { org } = await newSending(['feedback.created'])
     const [stranger, whole] = [await newSending(['feedback.created']), 'https://hooks.example.com/whole']
     await org.owner.post('/api/projects', { slug: 'sales', name: 'Sales' })
@@ -333,7 +333,7 @@ describe('an analysis', () => {
     ])
   })
 
-  it('sends its event at once, wherever it runs', async () => {
+  it('sends its event immediately, wherever it runs', async () => {
     const { org } = await newSending(['attribution.finished'])
     const { askAsync, job } = await newDisputed(undefined, org)
     const { bindings, sent: jobs } = withMessages()

@@ -51,7 +51,7 @@ describe('a rollback', () => {
     ])
   })
 
-  it('by the service is sent at once, with its reason', async () => {
+  it('by the service is sent immediately, with its reason', async () => {
     const { org } = await newSending(['prompt.activated', 'prompt.rolled_back'])
     const { decided, produce, firstId, replace, setGate } = await newWatched(org)
     const versionId = await replace(30, 2, firstId)
@@ -160,7 +160,7 @@ describe('an experiment', () => {
     expect(received[1]?.event.data.by).toEqual(expect.any(String))
   })
 
-  it('by a model is reported at once, whether it finishes or fails', async () => {
+  it('by a model is reported immediately, whether it finishes or fails', async () => {
     vi.spyOn(console, 'error').mockImplementation(() => {})
     const { org } = await newSending(['experiment.finished'])
     const model = await newModelBench([{ answer: 'Yes' }], { tenant: org })

@@ -107,7 +107,7 @@ describe('a receiver that hangs', () => {
   })
 })
 
-it('events have a queue of their own, or share the one of jobs', async () => {
+it('events have a queue of their own, or share the one for jobs', async () => {
   const { bindings, jobs, events } = recordingQueues()
   await (await newHooked({}, bindings)).test()
   expect([jobs, events.map(([{ kind }]) => kind)]).toEqual([[], ['send_events']])

@@ -283,7 +283,7 @@ describe('a replay', () => {
     expect(await retry()).toMatchObject({ state: 'pending', attempts: 2 })
   })
 
-  it('attempts a pending delivery at once, as its next attempt', async () => {
+  it('attempts a pending delivery immediately, as its next attempt', async () => {
     const { sendTest, replay, send, deliveries } = await newTimed()
     receiveWith(503)
     const { id } = await sendTest()

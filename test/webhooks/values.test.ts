@@ -85,7 +85,7 @@ describe('a webhook with includeValues', () => {
     )
   })
 
-  it('sends no votes and no comments on an output that blind reviewers have to judge', async () => {
+  it('sends no votes or comments on an output that blind reviewers have to judge', async () => {
     const { org } = await newSending(['span.reviewed', 'span.disputed', 'feedback.created'], WITH_VALUES)
     const { ada, ben, vote, spanId } = await newVoted('Yes', { blind: true }, org)
     await ada.client.post(`/api/spans/${spanId}/feedback`, { content: 'secret' })

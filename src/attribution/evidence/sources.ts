@@ -122,7 +122,7 @@ export const fieldOf = (path: string): string => LAST_FIELD.exec(path)?.[1] ?? p
 // The lookbehind makes a match start at the beginning of a name. Otherwise each letter of each name would be tried.
 const LAST_FIELD = /(?<![^.[\]])([^.[\]]+)(?:\[\d+\])?$/u
 
-/** Quotes a value for a note: on one line, in quotation marks, and cut to 80 characters. */
+/** Quotes a value for a note: on one line, in quotation marks, and truncated to 80 characters. */
 export function quote(value: Json | undefined): string {
   const text = (typeof value === 'string' ? value : (JSON.stringify(value) ?? 'nothing')).replace(/\s+/gu, ' ').trim()
   return `"${text.length > 80 ? `${text.slice(0, 77)}...` : text}"`

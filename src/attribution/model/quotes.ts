@@ -21,8 +21,8 @@ interface Place {
 }
 
 /**
- * Finds quotes in a subject, each at its path if possible. Leaves out a quote that neither its step's values contain
- * nor the feedback, knowledge docs, and prompts, which may be quoted under any step.
+ * Finds quotes in a subject, each at its path if possible. Leaves out a quote that's neither in its step's values nor
+ * in the feedback, knowledge docs, or prompts, which may be quoted under any step.
  */
 export function* findQuotes(quotes: readonly Quote[], subject: Subject): Work<Evidence[]> {
   const outside = placesOutside(subject)

@@ -11,10 +11,10 @@ const MAX_ALTERNATIVES = 2
 /** Caps confidence, because some answers are wrong for reasons that no labeled case has shown. */
 const MAX_CONFIDENCE = 0.99
 
-/** Caps the confidence of an answer that no fact decides. */
+/** Caps the confidence of an answer without a decisive fact. */
 const MAX_GUESS = 0.49
 
-/** The minimum contribution, in log odds, of a finding worth showing, and of a fact that decides. */
+/** The minimum contribution, in log odds, of a finding worth showing, and of a decisive fact. */
 const MIN_CONTRIBUTION = 0.25
 const MIN_DECISIVE = 0.7
 

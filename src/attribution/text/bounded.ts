@@ -27,8 +27,8 @@ const RUN = new RegExp(`(?<![\\w.+/=-])[\\w.+/=-]{${MAX_EVIDENCE_RUN_LENGTH + 1}
 const LONG_LIGATURES = /[\ufdfa\ufdfb]/g
 
 /**
- * Cuts long runs that aren't words, such as base64 images, because the patterns for addresses and numbers try a match
- * at each of their letters.
+ * Shortens long runs that aren't words, such as base64 images, because the patterns for addresses and numbers try a
+ * match at each of their letters.
  */
 const boundedText = (text: string): string =>
   (text.length <= MAX_EVIDENCE_RUN_LENGTH
@@ -79,8 +79,8 @@ function noteCut(text: string, beginning: string, budget: Budget): string {
 }
 
 /**
- * Cuts a subject to a size that can be checked in bounded time, because checks compare items and fields in pairs. Also
- * returns what was left out, one phrase each.
+ * Reduces a subject to a size that can be checked in bounded time, because checks compare items and fields in pairs.
+ * Also returns what was left out, one phrase each.
  */
 export function boundedSubject(subject: Subject): { subject: Subject; omitted: string[] } {
   const total = { leaves: MAX_EVIDENCE_LEAVES }
@@ -103,7 +103,7 @@ export function boundedSubject(subject: Subject): { subject: Subject; omitted: s
       output,
       state: bounded(step.state, fieldsOf),
       metadata: bounded(step.metadata, fieldsOf),
-      // A cut output can't be checked against its schema.
+      // A truncated output can't be checked against its schema.
       prompt: step.prompt && {
         content: boundedText(step.prompt.content),
         outputSchema: output === step.output ? step.prompt.outputSchema : null,

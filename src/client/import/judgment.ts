@@ -84,7 +84,7 @@ function ratingOf(score: Value | undefined): FeedbackBody['rating'] {
 const scoreText = (score: Value | undefined): string | undefined =>
   score === undefined ? undefined : typeof score === 'string' ? score : JSON.stringify(score)
 
-/** A name that the service accepts. Reports `field` if it's cut. */
+/** A name that the service accepts. Reports `field` if it's truncated. */
 export const shortName = (to: Target, name: string, field: string): string =>
   short(name, () => to.unplaced(field, `truncated to ${MAX_NAME_LENGTH} characters`))
 

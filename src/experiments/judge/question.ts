@@ -80,6 +80,6 @@ const Answer = v.object({ reason: v.pipe(v.string(), v.trim(), v.nonEmpty()), sa
 export function readAnswer(value: unknown): { answer: { same: boolean; reason: string } } | { fault: string } {
   const { success, output } = v.safeParse(Answer, value)
   if (!success) return { fault: 'it must have the fields reason, a text, and same, true or false' }
-  // Cutting must not leave a lone surrogate, which the database would change.
+  // Truncation must not leave a lone surrogate, which the database would change.
   return { answer: { same: output.same, reason: output.reason.slice(0, MAX_JUDGE_REASON_LENGTH).toWellFormed() } }
 }

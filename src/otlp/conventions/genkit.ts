@@ -34,7 +34,7 @@ export const genkit: Convention = {
     for (const key of OF_THE_ACTION) span.get(key)
     const asked = valueFrom(span.get('genkit:input'))
     const answered = valueFrom(span.get('genkit:output'))
-    // Next to the message are its usage and the provider's whole response.
+    // Besides the message, it has the usage and the provider's whole response.
     const { message, finishReason, usage } = isJsonObject(answered) ? answered : {}
     if (kind !== 'llm') {
       const { response, finishReasons, ...content } = contentOf(kind, asked, message ?? answered)

@@ -6,7 +6,7 @@ import { assistantMessage, inputMessages, withMessages } from '../reading/messag
 import { valueFrom } from '../reading/span-content.ts'
 
 /*
- * Mastra's exporter. Each type of span has its content under keys of its own, `mastra.<type>.input`, next to what it
+ * Mastra's exporter. Each type of span has its content under keys of its own, `mastra.<type>.input`, besides what it
  * sends in OpenTelemetry's form. A generation contains its steps, and a step one model call and the tools that it
  * requested. Only the call has a model and usage. Source: a recorded export of @mastra/otel-exporter 1.
  */

@@ -273,7 +273,7 @@ const documentsBelow = (span: SpanReader, prefix: string): JsonObject[] | undefi
       .filter(chunk => chunk !== undefined),
   )
 
-/** Fields that instrumentations put next to parameters: the request's content, and the whole response's. */
+/** Fields that instrumentations put among the parameters: the request's content, and the whole response's. */
 const NO_PARAMETERS = new Set([
   ...['tools', 'messages', 'instructions', 'input', '_type', 'model_name', 'api_base', 'api_key'],
   ...['id', 'object', 'created', 'created_at', 'status', 'output', 'usage', 'error', 'metadata', 'incomplete_details'],

@@ -61,7 +61,7 @@ function unwrapped(value: JsonObject): JsonObject {
     const { finish_reason } = isJsonObject(generation_info) ? generation_info : {}
     if (finish_reason !== undefined) fields.finish_reason = finish_reason
     const inner = unwrapped(message)
-    // LangChain repeats the text of an answer next to the message.
+    // LangChain repeats the text of an answer besides the message.
     return { ...fields, ...(text !== undefined && text !== inner.content && { text }), ...inner }
   }
   return value
@@ -198,7 +198,7 @@ function nestedMessage(value: JsonObject): JsonObject {
 function requestMessages(request: JsonObject, system: Message[]): JsonObject | undefined {
   const fields = new Fields(request.lc !== undefined && isJsonObject(request.kwargs) ? request.kwargs : request)
   const messages = messageList(fields.list('messages', 'contents', 'input', 'items'))
-  // OpenAI's Responses API takes a string, next to the instructions or the model.
+  // OpenAI's Responses API takes a string, along with the instructions or the model.
   if (messages.length === 0 && (request.instructions ?? request.model) !== undefined) {
     const text = fields.text('input')
     if (text !== undefined) messages.push({ role: 'user', content: text })
@@ -239,7 +239,7 @@ export function outputMessage(value: Json | undefined): Answer | undefined {
   return isJsonObject(answer) ? answerIn(answer) : undefined
 }
 
-/** What a response says about its run, next to its message. */
+/** What a response says about its run, besides its message. */
 const OF_RESPONSE = new Set([
   ...['id', 'model', 'usage', 'meta', 'stop_sequence', 'container', 'service_tier'],
   ...['inner_content', 'ai_model_id', 'metadata', 'content_type'],

@@ -11,7 +11,7 @@ import { withoutVectors } from './vectors.ts'
  *
  *   {id, score, content?, metadata?, truncated?}
  *
- * A missing id or score is left out. Long content is cut and marked with `truncated`.
+ * A missing id or score is left out. Long content is truncated and marked with `truncated`.
  */
 
 /** A document's fields under our names. */

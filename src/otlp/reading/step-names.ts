@@ -7,7 +7,7 @@ import { idOf } from './attribute-values.ts'
  * identify a step by its name, so the name must be the same in every run.
  */
 
-/** Longer names are cut first, so the patterns below only run on short strings. */
+/** Longer names are truncated first, so the patterns below only run on short strings. */
 const MAX_LENGTH = 1024
 
 /** A UUID, the address of an object in memory, or a hex id with letters and digits. */

@@ -288,8 +288,7 @@ export async function rotateApiKey(
 }
 
 /**
- * Whether a key has a successor that is valid or has been replaced in turn. A key may only have one chain of
- * successors.
+ * Whether a key has a successor that is valid or has itself been replaced. A key may only have one chain of successors.
  */
 const hasSuccessor = (time: number): SQL => sql`exists (select 1 from ${apiKeys} as successor
   where successor.id = ${apiKeys.replacedBy}

@@ -5,7 +5,7 @@ import { users } from '../schema/accounts.ts'
 
 /**
  * The statement that marks labelers, whose ids are the rows of a query. Run it before deleting one of their records,
- * because a repeated run wouldn't find them anymore. No walk checks them until the deletion must be over, so it can't
+ * because a repeated run would no longer find them. No walk checks them until the deletion must be over, so it can't
  * find the record and unmark them in between.
  */
 export const markLabellers = ({ database, organization }: Store, ids: SQL, now: number) =>

@@ -17,7 +17,7 @@ export async function findNewShards({ database }: Pick<Store, 'database'>): Prom
   return row ? row.shards.split('.').map(Number) : []
 }
 
-/** Changes the shards that new traces go to. Projects that are created from now on use them at once. */
+/** Changes the shards that new traces go to. Projects that are created from now on use them immediately. */
 export async function saveNewShards({ database }: UnscopedStore, shards: readonly number[]): Promise<void> {
   const cursor = shards.join('.')
   await database

@@ -146,8 +146,8 @@ export async function failAttribution(store: Store, traceKey: number, reason: st
 }
 
 /**
- * The statements that fail jobs for good, and before them those that record it. Jobs keep the last attempt's failure, or
- * else get `reason`.
+ * The statements that make jobs fail permanently, preceded by those that record it. Jobs keep the last attempt's
+ * failure, or else get `reason`.
  */
 function failJobs(store: Store, isFailing: SQL | undefined, reason: string, now: number) {
   const failure = sql`coalesce(${attributionJobs.failure}, ${reason})`

@@ -12,8 +12,8 @@ export type ReadAcross = <Found>(
 ) => Promise<Found[]>
 
 /**
- * Reads from each database in parallel. Databases that don't respond are left out, also by the request's later reads, and
- * the response's header names them. Throws if none responds.
+ * Reads from each database in parallel. Databases that don't respond are left out, in this read and in the request's
+ * later ones, and the response's header names them. Throws if none responds.
  */
 export const readShards: ReadAcross = async (store, read, shards = store.shards) => {
   const { missing, deadline } = store
@@ -49,7 +49,7 @@ export async function readEach<Found>(
 /** The same for what must be complete. Throws if a database doesn't respond. */
 export const readAllShards: ReadAcross = (_store, read, shards = _store.shards) => Promise.all(shards.map(read))
 
-/** Reads from each of these databases in parallel, and tells which ones didn't respond. Throws any other error. */
+/** Reads from each of these databases in parallel, and says which ones didn't respond. Throws any other error. */
 export async function readSome<Found>(stores: readonly Store[], read: (store: Store) => Promise<Found>) {
   const settled = await Promise.allSettled(stores.map(read))
   const found: Found[] = []

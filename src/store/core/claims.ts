@@ -26,7 +26,7 @@ export interface ClaimColumns {
   moreClaims: string | null
 }
 
-/** All claims on a span, including those that have ended by timeout. */
+/** All claims on a span, including those that have timed out. */
 export function toClaims({ claimedBy, claimedUntil, moreClaims }: ClaimColumns): SpanClaim[] {
   const more: [heldBy: string, until: number][] = JSON.parse(moreClaims ?? '[]')
   return [

@@ -15,8 +15,9 @@ import type { UnscopedStore } from './store.ts'
 
 /*
  * Copies the rows of `copied` tables from the control database to the others (docs/decisions/0014). Triggers in the
- * control database log the key of each changed row. A copy transfers the rows as they are by then, so it may be repeated.
- * Only a copy that continues where the database's last one ended takes effect, so a slow one can't bring old rows back.
+ * control database log the key of each changed row. A copy transfers the rows as they are at that time, so it may be
+ * repeated. Only a copy that continues where the database's last one ended takes effect, so a slow one can't bring old
+ * rows back.
  */
 
 /** A copied table, with its columns as the database names them. */
@@ -270,7 +271,7 @@ const TABLES = COPIED.map(({ name }) => name).join()
 /** A shard's size, and whether it has copies of all rows that it needs. */
 export interface ShardState {
   bytes: number
-  /** Up to which change it has to have copies of all rows. Null if they haven't been logged for it. */
+  /** The change up to which it has to have copies of all rows. Null if they haven't been logged for it. */
   seededUntil: number | null
 }
 

@@ -76,10 +76,10 @@ const isSampled = (projectKey: number, sample: SQL = policyOf(projectKey, spans.
   sql`(${samplingRank(spans.id)} < ${sample} * ${literal(SAMPLING_RANKS)})`
 
 /**
- * Whether the viewer is to review the current span according to the project's policy: it's in the sample, a rule adds it,
- * or somebody has voted on it. True without a policy. Under a blind policy, nothing that the viewer can't see adds it. A
- * write that makes this true for a span must run `reopenTraces`, because the queue skips traces from which the policy
- * selects nothing.
+ * Whether the viewer is supposed to review the current span according to the project's policy: it's in the sample, a
+ * rule adds it, or somebody has voted on it. True without a policy. Under a blind policy, nothing that the viewer can't
+ * see adds it. A write that makes this true for a span must run `reopenTraces`, because the queue skips traces from
+ * which the policy selects nothing.
  */
 export function isPicked(projectKey: number, viewer: Viewer): SQL {
   const { sample, isBlind } = policyOf(projectKey, spans.stepId)

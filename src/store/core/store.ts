@@ -38,7 +38,7 @@ export interface Store extends Viewer {
   readonly organization: Organization
   /** The number of its database, as in `domain/shards.ts`. */
   readonly shard: number
-  /** Which keys its new traces may have. The control database and R2 name traces by their keys only. */
+  /** Which keys its new traces may have. The control database and R2 identify traces only by their keys. */
   readonly keyLane: KeyLane
   readonly database: Database
   /** The store of the control database: this one, if there's only one database. */

@@ -24,8 +24,8 @@ const isBlindProject = (projectKey: SQLWrapper): SQL =>
   select 1 from ${reviewPolicySteps} where ${reviewPolicySteps.projectKey} = ${projectKey} and ${reviewPolicySteps.isBlind} = 1`)
 
 /**
- * Whether a step's policy is blind. Reads a project's few policies instead of seeking one as `policyOf` does, whose
- * expression is too deep for a part of another one.
+ * Whether a step's policy is blind. Reads a project's few policies instead of seeking one as `policyOf` does, because
+ * that expression would be too deep inside another one.
  */
 const isBlindStep = (projectKey: SQLWrapper, stepId: SQLWrapper): SQL => sql`exists (
   select 1 from (

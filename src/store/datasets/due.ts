@@ -12,7 +12,7 @@ import { isLive } from '../traces/live.ts'
 import { markItemsDue } from '../traces/roots.ts'
 
 /*
- * A decision writes its items at once. Later changes can arrive in any order: another output, a root with the same
+ * A decision writes its items immediately. Later changes can arrive in any order: another output, a root with the same
  * text, a renamed step. They mark the trace, and cron then compares its items with its spans.
  */
 

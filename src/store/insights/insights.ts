@@ -256,7 +256,7 @@ async function readDatabase(store: Store, project: Project, days: DayRange) {
           ),
         })
         .from(
-          // The sums stand in the rows without a bucket, one per step and version.
+          // The sums are in the rows without a bucket, one per step and version.
           sql`(
             select ${useStep} as step_id, ${useDays.promptVersionId} as version, null as bucket, null as timed,
               sum(${useDays.inputTokens}) as input_tokens, sum(${useDays.outputTokens}) as output_tokens,

@@ -38,7 +38,7 @@ export interface CountedProblem extends ProblemKey, ProblemDecision {
   id: string | null
   byReviewers: number
   byEngine: number
-  /** The number of cases in the range of the same length before. */
+  /** The number of cases in the preceding range of the same length. */
   before: number
   /** The last day with cases. Null if the range has none. */
   lastDay: number | null

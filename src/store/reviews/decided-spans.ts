@@ -74,7 +74,7 @@ interface DecidedPage {
   nextPlace: DecisionPlace | null
   /**
    * How many more decisions the counts include, although their traces are gone. Only on the first page, and undefined
-   * if the filter asks for anything that isn't counted.
+   * if the filter includes anything that has no counts.
    */
   expired: number | undefined
 }
@@ -184,7 +184,7 @@ export const showDecisions = <Item extends InShard<ListedDecision>>(
     across,
   )
 
-/** Whether the counts tell how many decisions match. */
+/** Whether the counts say how many decisions match. */
 const isCountable = ({
   model,
   review,

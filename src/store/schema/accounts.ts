@@ -6,7 +6,7 @@ import { VIEW_PAGES } from '../../domain/saved-view.ts'
 /*
  * `id` is public, a UUID. `key` is internal, an integer, which keeps indexes small. Times are milliseconds since 1970.
  *
- * SQL never parses JSON columns, because SQLite fails a statement if JSON is nested over 1,000 levels deep.
+ * SQL never parses JSON columns, because a statement fails if its JSON is nested over 1,000 levels deep.
  *
  * There are no foreign keys, because D1 bills each check. Statements that insert children check for the parent
  * themselves.

@@ -35,7 +35,7 @@ export const feedback = sqliteTable(
 
 /**
  * Every decision ever made on a span, numbered from 1. Only this table contains approved values. The span's
- * `reviewNumber` tells which row is current.
+ * `reviewNumber` says which row is current.
  */
 export const reviews = sqliteTable(
   'reviews',
@@ -185,7 +185,7 @@ export const suggestions = sqliteTable(
     /** The correction, stored like an observation's `data`. Null if it isn't a correction. */
     approved: text('approved'),
     approvedRef: text('approved_ref'),
-    /** A hash of the correction's value, which tells whether the agent repeats itself. */
+    /** A hash of the correction's value, which shows whether the agent repeats itself. */
     approvedHash: text('approved_hash'),
     comment: text('comment'),
     errorType: text('error_type'),

@@ -13,7 +13,10 @@ export const webhooks = sqliteTable(
     organizationKey: integer('organization_key').notNull(),
     /** Null: every project in the organization. */
     projectKey: integer('project_key'),
-    /** A hash of the request that created it, which tells a repeated request from a different one with the same id. */
+    /**
+     * A hash of the request that created it, which distinguishes a repeated request from a different one with the same
+     * id.
+     */
     requestHash: text('request_hash').notNull(),
     /** The URL and the signing secrets, encrypted with WEBHOOK_KEY. A Slack URL is a secret as well. */
     sealed: text('sealed').notNull(),

@@ -41,7 +41,7 @@ export interface FeedbackDetail {
   timestamp: number
   receivedAt: number
   source: FeedbackSource
-  /** The fields that are cut: `content`, `correction`. */
+  /** The fields that are truncated: `content`, `correction`. */
   truncated: string[]
 }
 
@@ -157,7 +157,7 @@ const traceFields = (store: Store) => ({
 const feedbackBytes = bytesSoFar(quotedJson(feedback.comment), feedback.correction)
 const MAX_FEEDBACK_BYTES = sql.raw(String(MAX_DETAIL_FEEDBACK_BYTES))
 
-/** The fields of feedback. Its texts are cut to fit in a response. */
+/** The fields of feedback. Its texts are truncated to fit in a response. */
 export const feedbackFields = {
   ...named({
     id: feedback.id,

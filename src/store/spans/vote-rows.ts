@@ -13,7 +13,10 @@ import type { FoundValue } from '../traces/payloads.ts'
 
 const MAX_BYTES = sql.raw(String(MAX_VOTE_BYTES))
 
-/** The fields of votes. Corrections and comments are cut once those before them, in this order, fill `MAX_VOTE_BYTES`. */
+/**
+ * The fields of votes. Corrections and comments are truncated once those before them, in this order, fill
+ * `MAX_VOTE_BYTES`.
+ */
 export function voteFields(order: SQL) {
   const soFar = sql`${bytesOf(votes.approved, votes.comment)} over (
     order by ${order}, ${votes.createdAt}, ${votes.id} rows unbounded preceding)`

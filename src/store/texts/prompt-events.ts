@@ -17,7 +17,8 @@ interface EventText {
 
 /**
  * The statements, one or none, that record that another version of a text is active, if it's a prompt. They come after
- * the statement of the audit entry `entryId`, which is only there if the version changed, and names the version before.
+ * the statement of the audit entry `entryId`, which is only there if the version changed, and names the previous
+ * version.
  */
 export const recordActivation = (
   store: Store,

@@ -166,7 +166,7 @@ export async function addText(
 
 /**
  * Adds a version to a text, if `holds`, and activates it if `activate` is set. `too_large`: the versions together would
- * exceed what a detail can show. `text_missing`: the text was deleted in the meantime. `refused`: `holds` is false.
+ * exceed what one response can show. `text_missing`: the text was deleted in the meantime. `refused`: `holds` is false.
  */
 export async function addVersion(
   store: Store,
@@ -237,7 +237,7 @@ export interface Barrier {
 /**
  * Activates a version of a text and returns the text. `text_missing` and `version_missing` say which of the two doesn't
  * exist. With a barrier, a version that was never active needs a permit. If the permit no longer holds when the version
- * would become active, the barrier is asked again.
+ * would become active, the barrier is checked again.
  */
 export async function activateVersion(
   store: Store,

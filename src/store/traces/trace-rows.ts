@@ -82,7 +82,7 @@ const NEW_TRACES = rowSet(['key', 'id', 'traceId', 'receivedAt', 'endsAt', ...ST
 export const endOfCreation = ({ shard }: Store, { epochs }: PlacedProject, id: string): number | null =>
   epochs === null ? null : endsAt(id, parseEpochs(epochs), shard, Date.now())
 
-/** Throws if traces can't be created: a 404 if the project was deleted, or a 503 if an epoch begins just now. */
+/** Throws if traces can't be created: a 404 if the project was deleted, or a 503 if an epoch is just beginning. */
 export async function requireCreatable(store: Store, project: PlacedProject, ids: readonly string[]): Promise<void> {
   await requireExisting(store, project)
   const latest = Date.now() + MAX_CLOCK_DIFFERENCE_MS
@@ -90,8 +90,8 @@ export async function requireCreatable(store: Store, project: PlacedProject, ids
 }
 
 /**
- * Selects the rows of new traces, unless the project was deleted. Leaves out those that are another database's by now,
- * so that no trace is in both.
+ * Selects the rows of new traces, unless the project was deleted. Leaves out those that belong to another database by
+ * now, so that no trace is in both.
  */
 export const selectNewTraces = (store: Store, project: PlacedProject, rows: string, revision: string): SQL => {
   const { row } = NEW_TRACES

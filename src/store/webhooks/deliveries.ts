@@ -98,8 +98,9 @@ async function readDeliveries(
 }
 
 /**
- * A page of a webhook's deliveries, newest events first. Each database has numbers of its own, so a place in the list is
- * the last number in each: `<shard>:<sequence>`, separated by spaces. What's in others came later than the first page.
+ * A page of a webhook's deliveries, newest events first. Each database has numbers of its own, so a place in the list
+ * is the last number in each: `<shard>:<sequence>`, separated by spaces. What's in other databases came later than the
+ * first page.
  */
 export async function listDeliveries(
   store: Store,
@@ -216,8 +217,8 @@ export const newDelivery = (now: number) => ({
 })
 
 /**
- * Starts a delivery's attempts over. A pending one is attempted at once, and keeps its count. One that a run is sending
- * right now is sent once more.
+ * Starts a delivery's attempts over. A pending one is attempted right away, and keeps its count. One that a run is
+ * sending right now is sent once more.
  */
 export async function replayDelivery(
   store: Store,

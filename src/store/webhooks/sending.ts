@@ -20,9 +20,10 @@ import { isVeiledEvent } from './veiled-events.ts'
 import { selectWebhooks, type WebhookRecord } from './webhooks.ts'
 
 /*
- * How events reach receivers. An event becomes a delivery for each webhook that asks for it, in the event's database, and
- * a run claims a few deliveries at a time under a lease. The rows are authoritative; queue messages only say that there
- * may be work. Webhooks are in the control database, so a run that sends to one takes its deliveries from every database.
+ * How events reach receivers. An event becomes a delivery for each webhook that subscribes to it, in the event's
+ * database, and a run claims a few deliveries at a time under a lease. The rows are authoritative; queue messages only
+ * say that there may be work. Webhooks are in the control database, so a run that sends to one takes its deliveries
+ * from every database.
  */
 
 /** The enabled webhooks that get a project's events. With null, those for every project. */
@@ -70,8 +71,8 @@ export async function postponeWebhooks(
 const PAIRS = rowSet(['webhookKey', 'sequence'])
 
 /**
- * Turns some of a project's new events in a database into deliveries, oldest first. Drops what nobody asks for, and what a blind policy
- * hides. Returns how many events it looked at. Safe to run twice or concurrently.
+ * Turns some of a project's new events in a database into deliveries, oldest first. Drops events that no webhook
+ * subscribes to or that a blind policy hides. Returns how many events it looked at. Safe to run twice or concurrently.
  */
 export async function fanOut(
   store: Store,

@@ -211,7 +211,7 @@ export async function updateWebhook(
       .set({ ...others, ...moved, ...switched, updatedAt: act.at })
       .where(isChange),
   ])
-  // The deliveries that are left resume at once.
+  // The deliveries that are left resume right away.
   if (isSwitch && isEnabled) store.outbox.add(before.projectKey)
   const after = await findWebhook(store, before.id)
   return after && after.sealed === (changes.sealed ?? before.sealed) ? after : undefined

@@ -9,7 +9,8 @@ interface NewResultsProps {
 }
 
 /**
- * Loads items again when results, or a model's judgments, have arrived: at once if none are shown, otherwise on request, so that no item moves.
+ * Loads items again when results, or a model's judgments, have arrived: immediately if none are shown, otherwise on
+ * request, so that no item moves.
  */
 export function NewResults({ report: { state, lastResultAt, judging }, isEmpty, onShow }: NewResultsProps) {
   const { job } = judging

@@ -30,7 +30,7 @@ export function AuditLogTab() {
   const entries = query.data?.pages.flatMap(page => page.entries)
   const { data: session } = useQuery(sessionQuery)
   const projects = new Map(session?.projects.map(({ id, name }) => [id, name]))
-  // The filters load both lists anyway, so their names show at once.
+  // The filters load both lists anyway, so their names show right away.
   const userNames = useAllUsers().map(({ id, name, email }) => [id, name || email] as const)
   const keyNames = useAllKeys().map(({ id, name }) => [id, name] as const)
   const organizationName = session ? [[session.organization.id, session.organization.name] as const] : []

@@ -26,7 +26,7 @@ export const ActivateVersion = (props: ActivateVersionProps) =>
 
 const noticeOf = ({ number }: Version): string => `Version ${number} is now active.`
 
-/** Goes back to an earlier version at once, because something may be wrong in production. */
+/** Goes back to an earlier version immediately, because something may be wrong in production. */
 function RollBack({ kind, text, version, isProminent = false, onDone }: ActivateVersionProps) {
   const { submit, isPending } = useSubmission({
     send: async () => {

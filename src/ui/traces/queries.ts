@@ -15,7 +15,7 @@ interface PageOptions {
   signal: AbortSignal
 }
 
-/** Whether new traces appear in a list by themselves. Searching or sorting every few seconds would cost too much. */
+/** Whether new traces appear in a list on their own. Searching or sorting every few seconds would cost too much. */
 export function isLive(filters: string): boolean {
   const query = new URLSearchParams(filters)
   return !query.has('contains') && !query.has('sort')

@@ -18,7 +18,7 @@ interface NewTracesOptions {
   filters: string
   /** The loaded pages; undefined while they belong to the previous filters. */
   pages: readonly TracePage[] | undefined
-  /** Whether new traces can be added at once, without moving the reader's place or the row under the pointer. */
+  /** Whether new traces can be added immediately, without moving the reader's place or the row under the pointer. */
   isFree: boolean
 }
 

@@ -533,7 +533,7 @@ describe('bad input', () => {
     ['langsmith', { id: 7, run_type: 'chain', start_time: '2025-03-01T09:00:00Z', name: 'answer' }],
     ['langfuse', { id: 'a', timestamp: 1e300, name: 'answer' }],
     ['langsmith', { id: 'a', run_type: 'chain', start_time: 1e300, name: 'answer' }],
-  ] as const)('has no ID or time to go by: %s %o', async ([source, record], { expect }) => {
+  ] as const)('lacks an ID or a time: %s %o', async ([source, record], { expect }) => {
     const org = await newTenant()
     const report = await importInto(org, source, [fileOf('f', JSON.stringify(record))])
     expect(report).toMatchObject({ errorCount: 1, sent: { traces: 0, spans: 0 } })
@@ -633,7 +633,7 @@ describe('sending', () => {
     }
   })
 
-  it('stops at once if the key is refused', async ({ expect }) => {
+  it('stops immediately if the key is refused', async ({ expect }) => {
     let calls = 0
     const service = {
       attempt: async () => {

@@ -231,7 +231,7 @@ describe('the provider', () => {
     expect(await experiment.report()).toMatchObject({ state: 'failed', endReason: expect.stringContaining('400') })
   })
 
-  it('never gets two calls about an item at once, and a bounded number in all', async ({ expect }) => {
+  it('never gets two calls about an item at the same time, and only a bounded number in total', async ({ expect }) => {
     const bench = await newModelBench([{ answer: 'Yes', delayMs: 30 }], { items: 60 })
     const experiment = await bench.begin()
     const runs = Array.from({ length: 3 }, () => bench.runOnce(experiment.id))

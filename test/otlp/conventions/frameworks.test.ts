@@ -219,7 +219,7 @@ describe('a call that two spans record', () => {
     expect(stepOf(aSpan({ attributes: usage })).metadata.usage).toBe(undefined)
   })
 
-  it('counts once next to any call with content', ({ expect }) => {
+  it('counts once if any other call has its content', ({ expect }) => {
     const chat = aSpan({ attributes: { 'gen_ai.operation.name': 'chat', 'gen_ai.completion': 'a' } })
     const spans = [own(null), chat]
     expect(spans.map(span => stepOf(span, twinsIn(spans)).kind)).toEqual(['generic', 'llm'])
@@ -244,7 +244,7 @@ describe('a call that two spans record', () => {
     expect(alone && stepOf(alone, twinsIn([alone])).kind).toBe('llm')
   })
 
-  it('is found in time that grows with the spans', ({ expect }) => {
+  it('is found in time proportional to the number of spans', ({ expect }) => {
     const many = Array.from({ length: 20_000 }, (_, index) =>
       index % 2 === 0 ? own(null) : { ...call, spanId: `${index}` },
     )

@@ -738,7 +738,7 @@ describe('experiments', () => {
 })
 
 describe('the program', () => {
-  it('ends quietly when nobody reads its output, and at once when it is interrupted', async ({ expect }) => {
+  it('ends quietly when nobody reads its output, and immediately when it is interrupted', async ({ expect }) => {
     const user = await newDataset()
     const program = await builtProgram()
     const environment = { ...user.environment, PATH: process.env.PATH }

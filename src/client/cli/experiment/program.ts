@@ -50,7 +50,7 @@ export class Program {
     this.ended.catch(() => {})
   }
 
-  /** Closes its input, and gives it time to end by itself. */
+  /** Closes its input, and gives it time to end on its own. */
   async close(): Promise<void> {
     this.child.stdin.end()
     await this.#untilEnd()

@@ -65,7 +65,7 @@ export class OneForAll {
     }
   }
 
-  /** Ends the program. After the last item, it gets time to end by itself. */
+  /** Ends the program. After the last item, it gets time to end on its own. */
   async stop(isDone: boolean): Promise<void> {
     await (isDone ? this.#program?.close() : this.#program?.stop())
   }
