@@ -11,6 +11,7 @@ import { parse } from '../http/validation.ts'
 import { ARRIVALS_PER_MILLISECOND, EVENTS_PER_TURN, MAX_BATCH_BYTES, MAX_BATCH_EVENTS } from '../limits.ts'
 import type { PlacedProject, Project } from '../store/accounts/projects.ts'
 import { attributionMessages } from '../store/attribution/requests.ts'
+import { changeSome } from '../store/core/across.ts'
 import type { Store } from '../store/core/store.ts'
 import { saveFeedback } from '../store/reviews/feedback.ts'
 import { addObservations } from '../store/spans/observations.ts'
@@ -75,26 +76,25 @@ export const postBatch = endpoint({
       return { ...event, index }
     }),
   )
-  const byStore = await groupByStore(store, project, parsed.flat(), ({ body }) => traceUuid(project.id, body.trace_id))
-  const stored = [...byStore].map(async ([shard, events]) => {
-    try {
+  const grouped = await groupByStore(store, project, parsed.flat(), ({ body }) => traceUuid(project.id, body.trace_id))
+  await changeSome(
+    grouped,
+    async (shard, events) => {
       for (const part of await splitIntoParts(project, events)) {
         const scope = { caller, store: shard, project, now }
         const toAttribute = await storeDependents(await storeTraces(part, scope, results), scope, results)
         enqueue(...attributionMessages(shard, toAttribute))
       }
-    } catch (error) {
-      const failure = findApiError(error)
-      if (byStore.size === 1 || failure?.status !== 503) throw error
-      // The other databases' events are stored, so only these need to be sent again.
+    },
+    // The other databases' events are stored, so only these need to be sent again.
+    (events, error) => {
       for (const { index } of events.filter(({ index }) => !results.has(index))) {
         results.settle(index, `events.${index}`, () => {
-          throw failure
+          throw findApiError(error) ?? error
         })
       }
-    }
-  })
-  await Promise.all(stored)
+    },
+  )
   return { status: 207, body: { results: results.inOrder() } }
 })
 

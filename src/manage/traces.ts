@@ -5,11 +5,12 @@ import type { Caller } from '../auth/authenticate.ts'
 import { requireProject } from '../auth/require-project.ts'
 import { inShard, type Job } from '../env.ts'
 import { shownAs, Uuid } from '../http/atoms.ts'
-import { notFound } from '../http/errors.ts'
+import { findApiError, notFound } from '../http/errors.ts'
 import { BatchResult, Results } from '../http/results.ts'
 import { parse } from '../http/validation.ts'
 import { MAX_DELETED_TRACES } from '../limits.ts'
 import type { Act } from '../store/accounts/audit.ts'
+import { changeSome } from '../store/core/across.ts'
 import type { Store } from '../store/core/store.ts'
 import { groupByTrace } from '../store/traces/placed.ts'
 import { deleteTraces, findTraces } from '../store/traces/traces.ts'
@@ -57,11 +58,20 @@ export const postTraceDeletions = endpoint({
     results.take(index, `ids.${index}`, () => ({ index, id: parse(Uuid, input) })),
   )
   const ids = [...new Set(requests.map(({ id }) => id))]
-  const groups = await groupByTrace(context.store, ids)
-  const removed = await Promise.all(
-    [...groups].map(async ([store, own]) => [own, await removeTraces({ ...context, store }, own)] as const),
+  const checkOf = new Map<string, (id: string) => void>()
+  await changeSome(
+    await groupByTrace(context.store, ids),
+    async (store, own) => {
+      const requireDeleted = await removeTraces({ ...context, store }, own)
+      for (const id of own) checkOf.set(id, requireDeleted)
+    },
+    (own, error) => {
+      const requireDeleted = () => {
+        throw findApiError(error) ?? error
+      }
+      for (const id of own) checkOf.set(id, requireDeleted)
+    },
   )
-  const checkOf = new Map(removed.flatMap(([own, requireDeleted]) => own.map(id => [id, requireDeleted] as const)))
   for (const { index, id } of requests) {
     results.settle(index, `ids.${index}`, () => {
       checkOf.get(id)?.(id)

@@ -3,6 +3,7 @@ import { exportedObservationUuid, exportedSpanUuid, rootSpanUuid, traceUuid } fr
 import { giveTurn, inPieces, mapInTurns } from '../domain/turns.ts'
 import { MAX_WRITTEN_RECORDS, RECORDS_PER_TURN } from '../limits.ts'
 import type { Project } from '../store/accounts/projects.ts'
+import { changeEach } from '../store/core/across.ts'
 import { type ExportedTrace, saveExport } from '../store/spans/exports.ts'
 import { addObservations, type ObservationDraft } from '../store/spans/observations.ts'
 import { placeValues } from '../store/traces/payloads.ts'
@@ -34,16 +35,18 @@ export const exportLogs = exportEndpoints('logs', async context => {
     const withContent = read.filter(({ messages }) => messages.length > 0)
     for (const traces of inPieces([...Map.groupBy(withContent, ({ log }) => traceIdOf(log))], MAX_WRITTEN_RECORDS)) {
       const exported = await mapInTurns(traces, RECORDS_PER_TURN, each => exportedTrace(project, ...each))
-      for (const [shard, ofShard] of await groupByStore(store, project, exported, ({ id }) => id)) {
-        await saveExport(shard, project, ofShard, now)
-      }
+      const grouped = await groupByStore(store, project, exported, ({ id }) => id)
+      await changeEach(grouped, (shard, ofShard) => saveExport(shard, project, ofShard, now))
     }
     for (const drafts of inPieces(await observationsOf(project, withContent, now), MAX_WRITTEN_RECORDS)) {
-      for (const [shard, ofShard] of await groupByStore(store, project, drafts, ({ traceUuid }) => traceUuid)) {
-        const values = ofShard.map(({ data }) => data)
-        const outcomes = await addObservations(shard, ofShard, await placeValues(shard, values))
-        if (outcomes.includes('span_on_other_trace')) outcome.warn(ON_OTHER_TRACE)
-      }
+      await changeEach(
+        await groupByStore(store, project, drafts, ({ traceUuid }) => traceUuid),
+        async (shard, ofShard) => {
+          const values = ofShard.map(({ data }) => data)
+          const outcomes = await addObservations(shard, ofShard, await placeValues(shard, values))
+          if (outcomes.includes('span_on_other_trace')) outcome.warn(ON_OTHER_TRACE)
+        },
+      )
     }
   }
   return outcome

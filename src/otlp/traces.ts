@@ -4,6 +4,7 @@ import { feedbackDraft } from '../ingest/feedback.ts'
 import { MAX_WRITTEN_RECORDS, RECORDS_PER_TURN } from '../limits.ts'
 import type { PlacedProject } from '../store/accounts/projects.ts'
 import { attributionMessages } from '../store/attribution/requests.ts'
+import { changeEach } from '../store/core/across.ts'
 import { saveFeedback } from '../store/reviews/feedback.ts'
 import { saveExport } from '../store/spans/exports.ts'
 import { groupByStore } from '../store/traces/placed.ts'
@@ -46,9 +47,8 @@ async function save(
   const { traces, outlines, warnings, unreadable } = exported
   outcome.warn(...warnings)
   if (unreadable > 0) outcome.reject(UNREADABLE, unreadable)
-  const byStore = await groupByStore(context.store, project, traces, ({ id }) => id)
-  const saved = await Promise.all(
-    [...byStore].map(([store, ofStore]) => saveExport(store, project, ofStore, context.now)),
+  const saved = await changeEach(await groupByStore(context.store, project, traces, ({ id }) => id), (store, ofStore) =>
+    saveExport(store, project, ofStore, context.now),
   )
   for (const { onOtherTrace, leftFields } of saved) {
     if (onOtherTrace.size > 0) outcome.reject(ON_OTHER_TRACE, onOtherTrace.size)
@@ -81,13 +81,11 @@ async function saveJudgments(
   })
   const fields = new Map(drafts.map(draft => [draft.id, draft]))
   if (fields.size === 0) return
-  for (const [shard, ofShard] of await groupByStore(
-    store,
-    project,
-    [...fields.values()],
-    ({ traceUuid }) => traceUuid,
-  )) {
-    const { toAttribute } = await saveFeedback(shard, project, ofShard)
-    enqueue(...attributionMessages(shard, toAttribute))
-  }
+  await changeEach(
+    await groupByStore(store, project, [...fields.values()], ({ traceUuid }) => traceUuid),
+    async (shard, ofShard) => {
+      const { toAttribute } = await saveFeedback(shard, project, ofShard)
+      enqueue(...attributionMessages(shard, toAttribute))
+    },
+  )
 }

@@ -169,7 +169,8 @@ async function select(
   if (spanIds) {
     if (filter) throw badRequest('must not be combined with `spanIds`', 'filter')
     if (cursor !== undefined) throw badRequest('requires `filter`', 'cursor')
-    const groups = await groupBySpan(store, spanIds, id => id)
+    const { groups, unplaced, failure } = await groupBySpan(store, spanIds, id => id)
+    if (unplaced.length > 0) throw failure
     return { spanIds, groups, projectKey: caller.project?.key, nextCursor: null }
   }
   if (!filter) throw badRequest('`spanIds` or `filter` is required')

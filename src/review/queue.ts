@@ -12,6 +12,7 @@ import { projectSelector, selectedProject } from '../read/project.ts'
 import { TrueOrFalse, traceFilter, traceFilters } from '../read/trace-filters.ts'
 import { Payloads, SpanOfTrace, toSpanOfTrace } from '../read/wire.ts'
 import { actorOf } from '../store/accounts/audit.ts'
+import { changeEach } from '../store/core/across.ts'
 import type { Store } from '../store/core/store.ts'
 import { claimSpans, releaseClaims, renewClaims } from '../store/reviews/claims.ts'
 import { readDisputed } from '../store/reviews/disputed.ts'
@@ -218,8 +219,7 @@ async function forEachDatabase(
   spanIds: readonly string[],
   change: (shard: Store, spanIds: readonly string[]) => Promise<string[]>,
 ): Promise<string[]> {
-  const groups = await groupBySpan(store, spanIds, id => id)
-  const changed = new Set((await Promise.all([...groups].map(([shard, own]) => change(shard, own)))).flat())
+  const changed = new Set((await changeEach(await groupBySpan(store, spanIds, id => id), change)).flat())
   return [...new Set(spanIds)].filter(id => changed.has(id))
 }
 

@@ -2,10 +2,11 @@ import type { Caller } from '../auth/authenticate.ts'
 import { requireProject } from '../auth/require-project.ts'
 import { turnsByLength } from '../domain/turns.ts'
 import type { Job, Runtime } from '../env.ts'
-import { ApiError, forbidden, notFound, tooLarge, unavailable, unprocessable } from '../http/errors.ts'
+import { ApiError, findApiError, forbidden, notFound, tooLarge, unavailable, unprocessable } from '../http/errors.ts'
 import { MAX_JUDGED_BYTES, MAX_JUDGED_BYTES_AT_ONCE } from '../limits.ts'
 import type { Act } from '../store/accounts/audit.ts'
 import { foreignSpans } from '../store/accounts/ownership.ts'
+import { changeSome } from '../store/core/across.ts'
 import type { Store, UnscopedStore } from '../store/core/store.ts'
 import { findReviewSubjects, type ReviewSubject, type ReviewSubjects } from '../store/reviews/reviews.ts'
 import type { FoldedSpan } from '../store/spans/fold-spans.ts'
@@ -54,8 +55,8 @@ export async function inRounds(
 ): Promise<(ReviewedSpan | ApiError)[]> {
   const outcomes: Outcomes = new Map()
   let judgedBytes = 0
-  for (const [store, own] of await groupBySpan(scope.store, requests, ({ spanId }) => spanId)) {
-    let open: readonly ReviewRequest[] = own
+  const runIn = async (store: Store, own: readonly ReviewRequest[]) => {
+    let open = own
     while (open.length > 0 && judgedBytes < MAX_JUDGED_BYTES) {
       const round = await runRound({ ...scope, store }, open)
       for (const [request, outcome] of round.outcomes) outcomes.set(request, outcome)
@@ -63,6 +64,20 @@ export async function inRounds(
       open = open.filter(request => !outcomes.has(request))
     }
   }
+  // Outputs of one database at a time fit into memory.
+  let last: Promise<unknown> = Promise.resolve()
+  await changeSome(
+    await groupBySpan(scope.store, requests, ({ spanId }) => spanId),
+    (store, own) => {
+      const turn = last.then(() => runIn(store, own))
+      last = turn.catch(() => {})
+      return turn
+    },
+    (own, error) => {
+      const failure = findApiError(error)
+      for (const request of own) if (failure && !outcomes.has(request)) outcomes.set(request, failure)
+    },
+  )
   return requests.map(request => outcomes.get(request) ?? tooLarge(TOO_MUCH_OUTPUT))
 }
 

@@ -277,6 +277,18 @@ interface Result {
   body: { id?: string }
 }
 
+/** A history, and a client with all rights in its project while the second database doesn't respond. */
+async function newOutage() {
+  const { tenant, traces } = await newHistory()
+  const key = await tenant.org.keyFor({})
+  // The key is looked up once, before the database fails.
+  const healthy = tenant.org.clientOf(key, bindings)
+  await healthy.get('/api/session')
+  const places = new Map(await Promise.all(traces.map(async ({ id }) => [id, (await placesOf(id))[0]] as const)))
+  const isReachable = ({ id }: { id: string }) => places.get(id) === ONE
+  return { tenant, traces, healthy, api: tenant.org.clientOf(key, without(TWO)), isReachable }
+}
+
 describe('a database that does not respond', () => {
   it('hides only its own traces, and the response names it', async () => {
     const { tenant, traces } = await newHistory()
@@ -301,6 +313,60 @@ describe('a database that does not respond', () => {
     expect((await api.get(`/api/traces/export?${projectOf(tenant)}&format=jsonl`)).status).toBe(503)
     const complete = await tenant.api.get(`/api/traces?${projectOf(tenant)}`)
     expect(complete.headers.has('x-missing-shards')).toBe(false)
+  })
+
+  it('fails only the events of its own traces in a batch', async () => {
+    const { traces, healthy, api, isReachable } = await newOutage()
+    const events = traces.map(({ traceId }) => {
+      return { type: 'feedback', body: aFeedback({ trace_id: traceId, feedback_id: traceId }) }
+    })
+    const sent = await api.post('/api/v1/batch', { events })
+    expect(sent.status).toBe(207)
+    const statuses = sent.body.results.map(({ status }: Result) => status)
+    expect(statuses).toEqual(traces.map(each => (isReachable(each) ? 201 : 503)))
+    const again = (await healthy.post('/api/v1/batch', { events })).body.results
+    expect(again.map(({ status }: Result) => status)).toEqual(traces.map(each => (isReachable(each) ? 200 : 201)))
+  })
+
+  it('does not keep the traces of an export out of the other databases', async () => {
+    const { tenant, healthy, api } = await newOutage()
+    const traceIds = Array.from({ length: 8 }, () => crypto.randomUUID().replaceAll('-', ''))
+    const spanCounts = async () => {
+      const { traces } = (await healthy.get(`/api/traces?${projectOf(tenant)}&name=exported`)).body
+      return new Map<string, number>(
+        traces.map(({ id, spanCount }: { id: string; spanCount: number }) => [id, spanCount]),
+      )
+    }
+    const send = (to: Client) =>
+      to.post('/v1/traces', anExport(traceIds.map(traceId => anExportedSpan({ traceId, name: 'exported' }))))
+    expect((await send(healthy)).status).toBe(200)
+    const before = await spanCounts()
+    // Exporters send a failed export again.
+    expect((await send(api)).status).toBe(503)
+    const after = await spanCounts()
+    for (const [id, count] of before) {
+      expect(after.get(id)).toBe((await placesOf(id))[0] === ONE ? count + 1 : count)
+    }
+    expect(before.size).toBe(8)
+  })
+
+  it('fails only the deletions and the decisions of its own traces', async () => {
+    const { traces, api, isReachable } = await newOutage()
+    const expected = traces.map(each => (isReachable(each) ? 200 : 503))
+    const reviews = traces.map(({ spanId }) => ({ spanId, decision: 'accept' }))
+    const decided = (await api.post('/api/reviews', { reviews })).body.results
+    expect(decided.map(({ status }: Result) => status)).toEqual(expected)
+    const deleted = (await api.post('/api/traces/delete', { ids: traces.map(({ id }) => id) })).body.results
+    expect(deleted.map(({ status }: Result) => status)).toEqual(expected)
+  })
+
+  it('does not keep the claims in other databases from being released', async () => {
+    const { traces, healthy, api, isReachable } = await newOutage()
+    const spanIds = traces.map(({ spanId }) => spanId)
+    await healthy.post('/api/review-queue/claim', { spanIds })
+    expect((await api.post('/api/review-queue/release', { spanIds })).status).toBe(503)
+    const held = (await healthy.post('/api/review-queue/heartbeat', { spanIds })).body
+    expect(held.lost).toEqual(traces.filter(isReachable).map(({ spanId }) => spanId))
   })
 })
 

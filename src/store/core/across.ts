@@ -16,20 +16,17 @@ export type ReadAcross = <Found>(
  * later ones, and the response's header names them. Throws if none responds.
  */
 export const readShards: ReadAcross = async (store, read, shards = store.shards) => {
-  const { missing, deadline } = store
+  const { missing } = store
   const all = store.shards
   // Reading from one database is the same as without shards, errors included.
   if (all.length === 1 && shards.length < 2) return Promise.all(shards.map(read))
-  // Later reads need some of the time.
-  const remainingMs = deadline.remainingMs()
-  const patienceMs = remainingMs > deadline.attemptMs ? remainingMs - deadline.attemptMs / 2 : remainingMs
   const { found, failures } = await readSome(
     shards.filter(({ shard }) => !missing.has(shard)),
-    shard => within(patienceMs, () => read(shard)),
+    read,
   )
   for (const { shard } of failures) missing.add(shard)
   if (failures[0] && all.every(({ shard }) => missing.has(shard))) {
-    throw new Unanswered(PAST_DEADLINE_RETRY_SECONDS, failures[0].error)
+    throw failures[0].error
   }
   return found
 }
@@ -51,15 +48,72 @@ export const readAllShards: ReadAcross = (_store, read, shards = _store.shards) 
 
 /** Reads from each of these databases in parallel, and says which ones didn't respond. Throws any other error. */
 export async function readSome<Found>(stores: readonly Store[], read: (store: Store) => Promise<Found>) {
-  const settled = await Promise.allSettled(stores.map(read))
+  const settled = await Promise.allSettled(stores.map(store => within(patienceMs(store), () => read(store))))
   const found: Found[] = []
   const failures: { shard: number; error: unknown }[] = []
   for (const [index, result] of settled.entries()) {
     if (result.status === 'fulfilled') found.push(result.value)
-    else if (isUnanswered(result.reason)) failures.push({ shard: stores[index]?.shard ?? 0, error: result.reason })
+    else if (isUnanswered(result.reason))
+      failures.push({
+        shard: stores[index]?.shard ?? 0,
+        error: new Unanswered(PAST_DEADLINE_RETRY_SECONDS, result.reason),
+      })
     else throw result.reason
   }
   return { found, failures }
+}
+
+/** How long to wait for one of several databases. What follows needs some of the request's time. */
+function patienceMs({ deadline }: Store): number {
+  const remainingMs = deadline.remainingMs()
+  return remainingMs > deadline.attemptMs ? remainingMs - deadline.attemptMs / 2 : remainingMs
+}
+
+/** Items by the stores of the databases that they're in. */
+export interface Grouped<Item> {
+  groups: ReadonlyMap<Store, Item[]>
+  /** The items that may be in a database that didn't respond. */
+  unplaced: readonly Item[]
+  /** Its error. */
+  failure: unknown
+}
+
+/**
+ * Changes items in each of their databases in parallel. Throws if a database didn't respond, but only after the changes
+ * in the others.
+ */
+export async function changeEach<Item, Result>(
+  { groups, unplaced, failure }: Grouped<Item>,
+  change: (store: Store, items: readonly Item[]) => Promise<Result>,
+): Promise<Result[]> {
+  const settled = await Promise.allSettled([...groups].map(([store, items]) => change(store, items)))
+  const results = settled.map(result => {
+    if (result.status === 'rejected') throw result.reason
+    return result.value
+  })
+  if (unplaced.length > 0) throw failure
+  return results
+}
+
+/**
+ * Changes items in each of their databases in parallel, and refuses those whose database didn't respond. Throws if none
+ * responded.
+ */
+export async function changeSome<Item>(
+  { groups, unplaced, failure }: Grouped<Item>,
+  change: (store: Store, items: readonly Item[]) => Promise<unknown>,
+  refuse: (items: readonly Item[], error: unknown) => void,
+): Promise<void> {
+  const lists = [...groups]
+  const settled = await Promise.allSettled(lists.map(([store, items]) => change(store, items)))
+  const refused = unplaced.length > 0 ? [{ items: unplaced, error: failure }] : []
+  for (const [index, result] of settled.entries()) {
+    if (result.status === 'fulfilled') continue
+    if (!isUnanswered(result.reason)) throw result.reason
+    refused.push({ items: lists[index]?.[1] ?? [], error: result.reason })
+  }
+  if (refused[0] && settled.every(({ status }) => status === 'rejected')) throw refused[0].error
+  for (const { items, error } of refused) refuse(items, error)
 }
 
 /** Whether an error is a database that didn't respond. drizzle wraps its driver's errors. */

@@ -1,7 +1,7 @@
 import { and, eq, isNull, type SQL, sql } from 'drizzle-orm'
 import { begunEpochs, type Epoch, parseEpochs, shardOf, shardsOfTrace } from '../../domain/shards.ts'
 import type { PlacedProject } from '../accounts/projects.ts'
-import { readSome } from '../core/across.ts'
+import { type Grouped, readSome } from '../core/across.ts'
 import { named, readPlain } from '../core/database.ts'
 import { CLOCK, EpochBegins } from '../core/epochs.ts'
 import { isOneOf } from '../core/rows.ts'
@@ -12,23 +12,48 @@ import { traces } from '../schema/traces.ts'
 
 /*
  * Finds the database of a trace and of what belongs to it. With one database, nothing is read. If nothing is found, the
- * caller gets a store without it, and its own query finds nothing either.
+ * caller gets a store without it, and its own query finds nothing either. If a database doesn't respond, only what may be
+ * in it has no place.
  */
 
 /** The store of the trace with this read id. */
 export const storeOfTrace = async (store: Store, id: string): Promise<Store> =>
-  (await storesOfTraces(store, [id])).get(id) ?? store
-
-/** The stores of the traces with these read ids. */
-const storesOfTraces = (store: Store, ids: readonly string[]): Promise<Map<string, Store>> =>
-  storesIn(store, ids, epochsIn(store.organization))
+  onlyStore(await placesIn(store, [id], epochsIn(store.organization)), id)
 
 /**
  * The store of a project's trace, which may not exist yet: the one that has it, or else the one that the current epoch
  * gives it. With a single epoch, nothing is read.
  */
 export const storeInProject = async (store: Store, project: PlacedProject, id: string): Promise<Store> =>
-  (await storesIn(store, [id], [parseEpochs(project.epochs)])).get(id) ?? store
+  onlyStore(await placesIn(store, [id], [parseEpochs(project.epochs)]), id)
+
+/** The stores of what was looked for, and why some of it has none: a database that may have it didn't respond. */
+interface Places {
+  stores: ReadonlyMap<string, Store>
+  failure: unknown
+}
+
+function onlyStore({ stores, failure }: Places, id: string): Store {
+  const found = stores.get(id)
+  if (!found) throw failure
+  return found
+}
+
+function grouped<Item>(
+  items: readonly Item[],
+  idOf: (item: Item) => string,
+  { stores, failure }: Places,
+): Grouped<Item> {
+  const groups = new Map<Store, Item[]>()
+  const unplaced: Item[] = []
+  for (const item of items) {
+    const store = stores.get(idOf(item))
+    const group = store ? (groups.get(store) ?? []) : unplaced
+    if (store) groups.set(store, group)
+    group.push(item)
+  }
+  return { groups, unplaced, failure }
+}
 
 /** Groups what belongs to a project's traces by the stores of those traces, which may not exist yet. */
 export async function groupByStore<Item>(
@@ -36,43 +61,48 @@ export async function groupByStore<Item>(
   project: PlacedProject,
   items: readonly Item[],
   traceIdOf: (item: Item) => string | Promise<string>,
-): Promise<Map<Store, Item[]>> {
-  if (project.epochs === null) return new Map([[store, [...items]]])
-  const placed = await Promise.all(items.map(async item => ({ item, id: await traceIdOf(item) })))
-  const places = await storesIn(store, [...new Set(placed.map(({ id }) => id))], [parseEpochs(project.epochs)])
-  const groups = Map.groupBy(placed, ({ id }) => places.get(id) ?? store)
-  return new Map([...groups].map(([shard, group]) => [shard, group.map(({ item }) => item)]))
+): Promise<Grouped<Item>> {
+  if (project.epochs === null) return { groups: new Map([[store, [...items]]]), unplaced: [], failure: null }
+  const ids = new Map(await Promise.all(items.map(async item => [item, await traceIdOf(item)] as const)))
+  const places = await placesIn(store, [...new Set(ids.values())], [parseEpochs(project.epochs)])
+  return grouped(items, item => ids.get(item) ?? '', places)
 }
 
 /** The store that has each trace, or else the first one that may get it. Only asks if several may have it. */
-async function storesIn(
-  store: Store,
-  ids: readonly string[],
-  epochs: readonly (readonly Epoch[])[],
-): Promise<Map<string, Store>> {
+async function placesIn(store: Store, ids: readonly string[], epochs: readonly (readonly Epoch[])[]): Promise<Places> {
   const now = Date.now()
   const shards = new Map(ids.map(id => [id, [...new Set(epochs.flatMap(each => shardsOfTrace(id, each, now)))]]))
   const unknown = ids.filter(id => (shards.get(id)?.length ?? 0) > 1)
   const asked = new Set(unknown.flatMap(id => shards.get(id) ?? []))
-  const { found, failures } = await readSome([...asked].map(store.in), each => findPlaces(each, unknown))
-  const places = new Map(found.flatMap(each => each.places))
+  const { stores, clocks, failures } = await findTraces([...asked].map(store.in), unknown)
   const [epoch] = begunEpochs(epochs[0] ?? [], now)
+  // By its own clock, a database may still create a trace in the epoch before.
+  const isBeginning = epoch !== undefined && clocks.some(clock => clock < epoch.from)
   for (const id of ids) {
-    if (places.has(id)) continue
     const candidates = shards.get(id) ?? []
-    // The trace may be in a database that didn't respond.
-    const failure = candidates.length > 1 && failures.find(({ shard }) => candidates.includes(shard))
-    if (failure) throw failure.error
-    // By its own clock, a database may still create the trace in the epoch before.
-    if (candidates.length > 1 && epoch && found.some(({ clock }) => clock < epoch.from)) throw new EpochBegins()
-    places.set(id, store.in(epoch ? shardOf(id, epoch) : 0))
+    const isOfSeveral = candidates.length > 1
+    const mayBeMissed = isOfSeveral && (isBeginning || failures.some(({ shard }) => candidates.includes(shard)))
+    if (!stores.has(id) && !mayBeMissed) stores.set(id, store.in(epoch ? shardOf(id, epoch) : 0))
   }
-  return places
+  return { stores, failure: failures[0]?.error ?? new EpochBegins() }
+}
+
+/** Looks for traces in these databases, and reads their clocks. Doesn't wait for the rest of them once all are found. */
+async function findTraces(databases: readonly Store[], ids: readonly string[]) {
+  const stores = new Map<string, Store>()
+  const clocks: number[] = []
+  const all = Promise.withResolvers<{ failures: [] }>()
+  const reading = readSome(databases, async store => {
+    const { found, clock } = await findIn(store, ids)
+    clocks.push(clock)
+    for (const id of found) stores.set(id, store)
+    if (stores.size === ids.length) all.resolve({ failures: [] })
+  })
+  return { stores, clocks, ...(await Promise.race([reading, all.promise])) }
 }
 
 /** The traces that a database has, and its clock when it was asked. */
-async function findPlaces(store: Store, ids: readonly string[]) {
-  const { database, organization } = store
+async function findIn({ database, organization }: Store, ids: readonly string[]) {
   const [rows, [time]] = await readPlain(database, [
     database
       .select(named({ id: traces.id }))
@@ -80,22 +110,20 @@ async function findPlaces(store: Store, ids: readonly string[]) {
       .where(and(isOneOf(traces.id, ids), isLiveTraceOf(organization.key))),
     database.select({ clock: CLOCK.as('clock') }).from(sql`(select 1)`),
   ])
-  return { places: rows.map(({ id }) => [id, store] as const), clock: time?.clock ?? 0 }
+  return { found: rows.map(({ id }) => id), clock: time?.clock ?? 0 }
 }
 
 /** Groups the read ids of traces by the stores of those traces. */
-export async function groupByTrace(store: Store, ids: readonly string[]): Promise<Map<Store, string[]>> {
-  const places = await storesOfTraces(store, ids)
-  return Map.groupBy(ids, id => places.get(id) ?? store)
-}
+export const groupByTrace = async (store: Store, ids: readonly string[]): Promise<Grouped<string>> =>
+  grouped(ids, id => id, await placesIn(store, ids, epochsIn(store.organization)))
 
 /** The store of the span with this id. */
 export const storeOfSpan = async (store: Store, id: string): Promise<Store> =>
-  (await storesOfSpans(store, [id])).get(id) ?? store.shards[0] ?? store
+  onlyStore(await placesOfSpans(store, [id]), id)
 
 /** The stores of spans. If several have a span with an id, the one that received it last. */
-const storesOfSpans = (store: Store, ids: readonly string[]): Promise<Map<string, Store>> =>
-  newestStores(store, ids, async ({ database, organization }) =>
+const placesOfSpans = (store: Store, ids: readonly string[]): Promise<Places> =>
+  newestPlaces(store, ids, async ({ database, organization }) =>
     database
       .select({ id: spans.id, at: sql<number>`coalesce(${spans.receivedAt}, 0)` })
       .from(spans)
@@ -104,45 +132,43 @@ const storesOfSpans = (store: Store, ids: readonly string[]): Promise<Map<string
   )
 
 /** Groups what belongs to spans by the stores of those spans, in order. Spans that don't exist are in any group. */
-export async function groupBySpan<Item>(
+export const groupBySpan = async <Item>(
   store: Store,
   items: readonly Item[],
   spanIdOf: (item: Item) => string,
-): Promise<Map<Store, Item[]>> {
-  const places = await storesOfSpans(store, [...new Set(items.map(spanIdOf))])
-  const [first = store] = store.shards
-  return Map.groupBy(items, item => places.get(spanIdOf(item)) ?? first)
-}
+): Promise<Grouped<Item>> => grouped(items, spanIdOf, await placesOfSpans(store, [...new Set(items.map(spanIdOf))]))
 
 /** The store of the feedback with this read id. If several have it, the one that received it last. */
 export const storeOfFeedback = async (store: Store, id: string): Promise<Store> =>
-  (
-    await newestStores(store, [id], ({ database, organization }) =>
+  onlyStore(
+    await newestPlaces(store, [id], ({ database, organization }) =>
       database
         .select({ id: feedback.id, at: feedback.receivedAt })
         .from(feedback)
         .innerJoin(traces, eq(traces.key, feedback.traceKey))
         .where(and(eq(feedback.id, id), isLiveTraceOf(organization.key))),
-    )
-  ).get(id) ??
-  store.shards[0] ??
-  store
+    ),
+    id,
+  )
 
 const isLiveTraceOf = (organizationKey: number): SQL | undefined =>
   and(eq(traces.organizationKey, organizationKey), isNull(traces.deletedAt))
 
-async function newestStores(
+/** The store that has each id, or else any of them. */
+async function newestPlaces(
   store: Store,
   ids: readonly string[],
   find: (shard: Store) => Promise<{ id: string; at: number }[]>,
-): Promise<Map<string, Store>> {
+): Promise<Places> {
   const { shards } = store
-  const [only] = shards
-  if (only && shards.length === 1) return new Map(ids.map(id => [id, only]))
-  const { found, failures } = await readSome(shards, async shard => (await find(shard)).map(row => ({ ...row, shard })))
+  const [first = store] = shards
+  const { found, failures } =
+    shards.length < 2
+      ? { found: [], failures: [] }
+      : await readSome(shards, async shard => (await find(shard)).map(row => ({ ...row, shard })))
   const oldestFirst = found.flat().toSorted((one, other) => one.at - other.at)
-  const places = new Map(oldestFirst.map(({ id, shard }) => [id, shard]))
+  const stores = new Map(oldestFirst.map(({ id, shard }) => [id, shard]))
   // What wasn't found may be in a database that didn't respond.
-  if (failures[0] && ids.some(id => !places.has(id))) throw failures[0].error
-  return places
+  if (failures.length === 0) for (const id of ids) if (!stores.has(id)) stores.set(id, first)
+  return { stores, failure: failures[0]?.error }
 }
