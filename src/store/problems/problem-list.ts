@@ -66,8 +66,8 @@ export async function selectProblems(
   project: Pick<Project, 'key'>,
   { days, limit, after, isDecided, only }: ProblemQuery,
 ): Promise<CountedProblem[]> {
-  const { control, shards } = store
-  const counted = shards.length === 1 ? countsOf(project, days) : await sumCounts(store, project, days)
+  const { control, databases } = store
+  const counted = databases.length === 1 ? countsOf(project, days) : await sumCounts(store, project, days)
   // A renamed step may have several rows. The columns are those of the row with the last change.
   const decided = sql`
     select ${readStepId(problems.projectKey, problems.stepId)} as step_id, ${problems.errorType} as error_type, ${problems.docSlug} as doc_slug,
@@ -95,7 +95,7 @@ export async function selectProblems(
   const rows = await control.database.all<Omit<CountedProblem, 'isDismissed'> & { isDismissed: number }>(sql`
     with scanned as materialized (${counted}), listed as materialized (${decided})
     select ${stepId} as stepId, ${errorType} as errorType, ${docSlug} as docSlug,
-      ${shards.length === 1 ? storedId(project, stepId, errorType, docSlug) : sql`scanned.id`} as id,
+      ${databases.length === 1 ? storedId(project, stepId, errorType, docSlug) : sql`scanned.id`} as id,
       coalesce(scanned.by_reviewers, 0) as byReviewers, coalesce(scanned.by_engine, 0) as byEngine,
       coalesce(scanned.before, 0) as before, scanned.last_day as lastDay,
       coalesce(listed.is_dismissed, 0) as isDismissed, listed.note as note, listed.assignee_id as assigneeId,

@@ -426,8 +426,8 @@ const selectDetail = ({ database }: Store, ofText: SQL | undefined) =>
 /** Finds a prompt with all its versions and the decisions on them. */
 export async function findPrompt(store: Store, id: string): Promise<PromptRecord | undefined> {
   const ofPrompt = ofStore(store, eq(versionedTexts.id, id), eq(versionedTexts.kind, 'prompt'))
-  const { control, shards } = store
-  const isOne = shards.length === 1
+  const { control, databases } = store
+  const isOne = databases.length === 1
   const [[[prompt], versions, activated, suggested, own = []], inShards] = await Promise.all([
     control.database.batch([
       selectDetail(control, ofPrompt),

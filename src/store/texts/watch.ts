@@ -133,10 +133,10 @@ const dueLooks = ({ decided, looks }: Watch): number[] =>
   WATCH_LOOKS.filter(look => look <= decided && !looks.some(taken => taken.look === look))
 
 async function selectWatches(store: Store, of: Watched): Promise<Map<string, Watch>> {
-  const { control, shards } = store
+  const { control, databases } = store
   const { database } = control
   const watched = activations(control, of)
-  const isCountedHere = shards.length === 1
+  const isCountedHere = databases.length === 1
   const [rows, looks] = await readPlain(database, [
     database
       .select({

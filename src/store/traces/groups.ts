@@ -216,8 +216,9 @@ async function findNewAcross(
   filter: GroupFilter,
   query: { groups: readonly FoundGroup[]; after: GroupPlace | undefined; limit: number },
 ): Promise<NewGroup[]> {
-  if (store.shards.length === 1) {
-    const found = await findNew(store, project, path, filter, query)
+  const [only] = store.shards
+  if (only && store.shards.length === 1) {
+    const found = await findNew(only, project, path, filter, query)
     return found.map(({ group, oldestAt }) => ({ group, oldestAt }))
   }
   // A group that's new in one database may be listed because of a trace in another, so all of them are looked up.
