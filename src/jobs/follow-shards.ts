@@ -14,13 +14,16 @@ import {
 import { findNewShards, placeProjects, saveNewShards } from '../store/accounts/placement.ts'
 import {
   copyChanges,
-  findFirstUncopied,
+  findLog,
   findShardState,
+  forgetSeed,
   isLogging,
+  listCopiedKeys,
   listUncopied,
   logAllRows,
   logChanges,
   noteSeed,
+  requireCopies,
   type ShardState,
 } from '../store/core/copies.ts'
 import { Deadline } from '../store/core/deadline.ts'
@@ -39,7 +42,8 @@ export async function followShards(env: Env, now: number): Promise<void> {
   const control = open(0)
   const shards = bound.map(open)
   if (!(await isLogging(control))) await logChanges(control)
-  const states = await seed(control, await readStates(shards))
+  await requireCopies(control, bound.length)
+  const states = await seed(control, await withoutRestored(control, shards))
   await copyAll(control, shards, now)
   await place(control, shards, states, now)
 }
@@ -61,12 +65,33 @@ async function readStates(shards: readonly UnscopedStore[]): Promise<States> {
   return new Map(found.flat())
 }
 
+/**
+ * Reads the shards' states. If DB or a shard was restored to an earlier time, one has copies of changes that aren't in the
+ * other's history, or lacks some, so it starts over as if it were new.
+ */
+async function withoutRestored(control: UnscopedStore, shards: readonly UnscopedStore[]): Promise<States> {
+  const before = await findLog(control)
+  const states = await readStates(shards)
+  const after = await findLog(control)
+  const checked = [...states].map(async ([shard, state]) => {
+    const { seededUntil, copiedUntil } = state
+    const isAhead = copiedUntil > after.last
+    const isBehind = before.firstUncopied === null && copiedUntil < before.last
+    if (seededUntil === null || !(isAhead || isBehind)) return [shard, state] as const
+    await forgetSeed(shard)
+    return [shard, { ...state, seededUntil: null }] as const
+  })
+  return new Map(await Promise.all(checked))
+}
+
 /** Logs all rows for shards that are new. If this is interrupted, it's done again, and rows are copied twice. */
 async function seed(control: UnscopedStore, states: States): Promise<States> {
-  const isNew = ([, { seededUntil }]: readonly [UnscopedStore, ShardState]) => seededUntil === null
-  if (![...states].some(isNew)) return states
-  const seededUntil = await logAllRows(control)
-  for (const [shard] of [...states].filter(isNew)) await noteSeed(shard, seededUntil)
+  const unseeded = [...states].filter(([, { seededUntil }]) => seededUntil === null)
+  if (unseeded.length === 0) return states
+  const keys = await Promise.all(unseeded.map(([shard]) => listCopiedKeys(shard)))
+  const copiedUntil = Math.max(...unseeded.map(([, state]) => state.copiedUntil))
+  const seededUntil = await logAllRows(control, { copiedUntil, keys: [...new Set(keys.flat())] })
+  for (const [shard] of unseeded) await noteSeed(shard, seededUntil)
   return new Map(
     [...states].map(([shard, state]) => [shard, { ...state, seededUntil: state.seededUntil ?? seededUntil }]),
   )
@@ -98,7 +123,7 @@ async function place(
   now: number,
 ): Promise<void> {
   const before = await findNewShards(control)
-  const firstUncopied = await findFirstUncopied(control)
+  const { firstUncopied } = await findLog(control)
   const wanted = chooseShards(shards, { states, firstUncopied, before })
   // If all are full, they stay in use: D1 refuses writes itself, and only a new shard helps.
   if (wanted.length === 0) return

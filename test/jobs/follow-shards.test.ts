@@ -11,6 +11,9 @@ import {
   PLACED_PROJECTS,
   PLACING_PASS_MS,
 } from '../../src/limits.ts'
+import { copyChanges } from '../../src/store/core/copies.ts'
+import { openDatabase } from '../../src/store/core/database.ts'
+import { Deadline } from '../../src/store/core/deadline.ts'
 import { HOMES } from '../../src/store/schema/homes.ts'
 import { isSharded } from '../support/database.ts'
 import { migrate } from '../support/migrations.ts'
@@ -166,5 +169,48 @@ describe.skipIf(isSharded)('cron on a deployment with shards', () => {
     await shard.prepare('drop trigger broken').run()
     await follow(bindings)
     expect(await has(broken.project.id)).toBe(broken.project.id)
+  })
+
+  it.each([
+    ['DB', 'update copies set sequence = sequence + 1000'],
+    ['a shard', 'delete from copies'],
+  ])('copies all rows again after %s was restored to an earlier time', async (_, moveHistory) => {
+    const bindings = withShards(shard)
+    const org = await newOrg()
+    await follow(bindings)
+    await shard.batch([
+      shard.prepare(moveHistory),
+      // A row that is new in one history, and one that changed in the other.
+      shard.prepare(
+        `insert into projects (key, id, organization_key, slug, name, created_at)
+         select 1000000, 'lost', organization_key, 'lost', '', 0 from projects where id = '${org.project.id}'`,
+      ),
+      shard.prepare(`update projects set name = 'Lost' where id = '${org.project.id}'`),
+    ])
+    await follow(bindings)
+    expect(await rowsIn(shard)).toEqual(await rowsIn(env.DB))
+    await org.owner.patch(`/api/projects/${org.project.id}`, { name: 'Later' })
+    await follow(bindings)
+    expect(await rowsIn(shard)).toEqual(await rowsIn(env.DB))
+    const logged = await env.DB.prepare('select max(seq) as last from sqlite_sequence').first()
+    await follow(bindings)
+    expect(await env.DB.prepare('select max(seq) as last from sqlite_sequence').first()).toEqual(logged)
+  })
+
+  it("doesn't let a Worker that still has fewer shards delete a change that a new one lacks", async () => {
+    await follow(withShards(shard, shard))
+    const org = await newOrg()
+    const deadline = new Deadline(60_000)
+    const [control, copy] = [openDatabase(env.DB, deadline), openDatabase(shard, deadline)]
+    const logged = () =>
+      env.DB.prepare('select distinct organization_key as organizationKey from copied_changes').all<{
+        organizationKey: number
+      }>()
+    const [change] = (await logged()).results
+    if (!change) throw new Error(`nothing was logged for ${org.id}`)
+    await copyChanges(control, [copy], change.organizationKey)
+    expect((await logged()).results).toEqual([change])
+    await copyChanges(control, [copy, copy], change.organizationKey)
+    expect((await logged()).results).toEqual([])
   })
 })

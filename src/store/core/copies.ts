@@ -97,17 +97,81 @@ export async function logChanges({ database }: UnscopedStore): Promise<void> {
   await database.$client.batch(statements)
 }
 
-/** Logs all rows, for a database that was added. Returns the number of the last change. */
-export async function logAllRows({ database }: UnscopedStore): Promise<number> {
-  const statements = COPIED.map(table =>
-    database.$client.prepare(
-      `insert into copied_changes (organization_key, table_name, row_key)
-       select coalesce(${table.organizationOf(table.name)}, 0), '${table.name}', ${keyOf(table, table.name)} from ${table.name}`,
+const selectKeys = (table: Copied) =>
+  `select coalesce(${table.organizationOf(table.name)}, 0) as organization, '${table.name}' as name,
+    ${keyOf(table, table.name)} as key from ${table.name}`
+
+/** The keys of a shard's copied rows, as `logAllRows` takes them. */
+export async function listCopiedKeys({ database }: UnscopedStore): Promise<string[]> {
+  const { $client: client } = database
+  const results = await client.batch<{ value: string }>(
+    COPIED.map(table =>
+      client.prepare(`select json_array(organization, name, json(key)) as value from (${selectKeys(table)})`),
     ),
   )
-  const last = database.$client.prepare('select coalesce(max(sequence), 0) as sequence from copied_changes')
-  const results = await database.$client.batch<{ sequence: number }>([...statements, last])
+  return results.flatMap(({ results }) => results.map(({ value }) => value))
+}
+
+/**
+ * Logs all rows, and rows that only shards still have, for shards that were added or restored. Later changes get numbers
+ * after `copiedUntil`. Returns the number of the last change.
+ */
+export async function logAllRows(
+  { database }: UnscopedStore,
+  { copiedUntil, keys }: { copiedUntil: number; keys: readonly string[] },
+): Promise<number> {
+  const { $client: client } = database
+  const log = 'insert into copied_changes (organization_key, table_name, row_key)'
+  const results = await client.batch<{ sequence: number }>([
+    // A row that never exists.
+    client
+      .prepare(
+        `insert into copied_changes (sequence, organization_key, table_name, row_key)
+         select ?1, 0, 'projects', '[0]' where ?1 > (${LAST_LOGGED})`,
+      )
+      .bind(copiedUntil + 1),
+    ...parametersOf(keys).map(parameter =>
+      client
+        .prepare(`${log} select item.value ->> 0, item.value ->> 1, item.value ->> 2 from json_each(?) as item`)
+        .bind(parameter),
+    ),
+    ...COPIED.map(table => client.prepare(`${log} ${selectKeys(table)}`)),
+    client.prepare(`select (${LAST_LOGGED}) as sequence`),
+  ])
   return results.at(-1)?.results[0]?.sequence ?? 0
+}
+
+/** The number of the last change that was ever logged. */
+const LAST_LOGGED = `select coalesce(max(seq), 0) from sqlite_sequence where name = 'copied_changes'`
+
+/** How far the log of changes goes. */
+export interface CopyLog {
+  last: number
+  /** The number of the first change that isn't in all shards. Null if there is none. */
+  firstUncopied: number | null
+}
+
+/** Reads how far the log of changes goes. */
+export async function findLog({ database }: UnscopedStore): Promise<CopyLog> {
+  const [log] = await database.all<CopyLog>(
+    sql.raw(`select (${LAST_LOGGED}) as last, (select min(sequence) from copied_changes) as firstUncopied`),
+  )
+  return log ?? { last: 0, firstUncopied: null }
+}
+
+/** The row of `sweeps` in the control database with the number of shards that have to have a change. */
+const COPIED_SHARDS = 'copied_shards'
+
+/** Has changes stay logged until this many shards have them, even for a Worker that still has fewer. */
+export async function requireCopies({ database }: UnscopedStore, shards: number): Promise<void> {
+  await database
+    .insert(sweeps)
+    .values({ name: COPIED_SHARDS, cursor: String(shards), dueAt: 0 })
+    .onConflictDoUpdate({
+      target: sweeps.name,
+      set: { cursor: String(shards) },
+      setWhere: sql`cast(${sweeps.cursor} as integer) < ${shards}`,
+    })
 }
 
 /**
@@ -124,9 +188,11 @@ export async function copyChanges(
   const done = copied.flatMap(result => (result.status === 'fulfilled' ? [result.value] : []))
   for (const result of copied) if (result.status === 'rejected') throw result.reason
   const sequence = Math.min(...done.map(each => each.sequence))
-  await control
-    .delete(copiedChanges)
-    .where(sql`${copiedChanges.organizationKey} = ${organizationKey} and ${copiedChanges.sequence} <= ${sequence}`)
+  await control.delete(copiedChanges).where(
+    sql`${copiedChanges.organizationKey} = ${organizationKey} and ${copiedChanges.sequence} <= ${sequence}
+        and not exists (select 1 from ${sweeps}
+          where ${sweeps.name} = ${COPIED_SHARDS} and cast(${sweeps.cursor} as integer) > ${shards.length})`,
+  )
   return done.every(({ isDone }) => isDone)
 }
 
@@ -273,17 +339,29 @@ export interface ShardState {
   bytes: number
   /** The change up to which it has to have copies of all rows. Null if they haven't been logged for it. */
   seededUntil: number | null
+  /** The last change that it has a copy of. */
+  copiedUntil: number
 }
 
 /** Reads the state of a shard. */
 export async function findShardState({ database }: UnscopedStore): Promise<ShardState> {
   const { results, meta } = await database.$client
-    .prepare('select cursor from sweeps where name = ?')
+    .prepare(
+      `select (select cursor from sweeps where name = ?) as seed, (select coalesce(max(sequence), 0) from copies) as copied`,
+    )
     .bind(SEED)
-    .all<{ cursor: string }>()
-  const [last, tables] = results[0]?.cursor.split(' ') ?? []
-  return { bytes: meta.size_after, seededUntil: tables === TABLES ? Number(last) : null }
+    .all<{ seed: string | null; copied: number }>()
+  const [state] = results
+  const [last, tables] = state?.seed?.split(' ') ?? []
+  return {
+    bytes: meta.size_after,
+    seededUntil: tables === TABLES ? Number(last) : null,
+    copiedUntil: state?.copied ?? 0,
+  }
 }
+
+/** Has all rows logged for a shard again. */
+export const forgetSeed = ({ database }: UnscopedStore) => database.delete(sweeps).where(sql`${sweeps.name} = ${SEED}`)
 
 /** Notes in a shard that all rows have been logged for it, up to a change. */
 export const noteSeed = ({ database }: UnscopedStore, last: number) => {
@@ -292,10 +370,4 @@ export const noteSeed = ({ database }: UnscopedStore, last: number) => {
     .insert(sweeps)
     .values({ name: SEED, cursor, dueAt: 0 })
     .onConflictDoUpdate({ target: sweeps.name, set: { cursor } })
-}
-
-/** The number of the first change that isn't in all shards. Null if there is none. */
-export async function findFirstUncopied({ database }: UnscopedStore): Promise<number | null> {
-  const [row] = await database.select({ first: sql<number | null>`min(${copiedChanges.sequence})` }).from(copiedChanges)
-  return row?.first ?? null
 }

@@ -20,8 +20,12 @@ export const copiedChanges = sqliteTable(
 )
 
 /** How up to date a database's copies are: the last of an organization's changes that they contain. */
-export const copies = sqliteTable('copies', {
-  /** 0 for rows that belong to no organization anymore. */
-  organizationKey: integer('organization_key').primaryKey(),
-  sequence: integer('sequence').notNull(),
-})
+export const copies = sqliteTable(
+  'copies',
+  {
+    /** 0 for rows that belong to no organization anymore. */
+    organizationKey: integer('organization_key').primaryKey(),
+    sequence: integer('sequence').notNull(),
+  },
+  table => [index('copies_by_sequence').on(table.sequence)],
+)

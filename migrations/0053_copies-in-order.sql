@@ -1,0 +1,1 @@
+CREATE INDEX `copies_by_sequence` ON `copies` (`sequence`);
