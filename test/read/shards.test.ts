@@ -257,6 +257,47 @@ describe('traces in several databases', () => {
     expect(again.assigned).toEqual(users.map(userId => ({ userId, spans: 0 })))
   })
 
+  it('have one item in a dataset for each span id, that of the newest trace', async () => {
+    const tenant = await newTenant([ONE])
+    const spanId = crypto.randomUUID()
+    const written = []
+    for (const shard of [ONE, TWO]) {
+      await enterEpoch(tenant, [shard])
+      const { traceId } = await write(tenant)
+      const span = aSpan({ span_id: spanId, trace_id: traceId, step_id: 'repeated', output: { answer: traceId } })
+      await tenant.pipeline.post('/api/v1/spans', span)
+      expect((await tenant.api.put(`/api/spans/${spanId}/review`, { decision: 'accept' })).status).toBe(200)
+      written.push(traceId)
+    }
+    const { datasets } = (await tenant.api.get(`/api/datasets?${projectOf(tenant)}`)).body
+    const { id } = datasets.find((each: { stepId: string }) => each.stepId === 'repeated')
+    const listed = await walk(tenant.api, `/api/datasets/${id}/items?`, 'items', 1)
+    expect(listed.map(item => [item.id, item.expected])).toEqual([[spanId, [{ answer: written.at(-1) }]]])
+    const file = itemsIn((await tenant.api.get(`/api/datasets/${id}/export?format=jsonl`)).body)
+    expect(file.map(item => item.id)).toEqual([spanId])
+  })
+
+  it('are all found if their project never used DB', async () => {
+    const tenant = await newTenant([TWO])
+    const { api, org } = tenant
+    const { body: prompt } = await api.post('/api/prompts', {
+      projectSlug: org.project.slug,
+      stepId: 'generate-answer',
+      content: 'Answer.',
+    })
+    const { traceId } = await write(tenant)
+    const span = aSpan({ trace_id: traceId, output: { answer: 1 }, prompt_version_id: prompt.versionId })
+    await tenant.pipeline.post('/api/v1/spans', span)
+    const review = { decision: 'correct', approvedOutput: { answer: 2 }, errorType: 'reasoning_error' }
+    expect((await api.put(`/api/spans/${span.span_id}/review`, review)).status).toBe(200)
+    const { groups } = (await api.get(`/api/groups?${projectOf(tenant)}`)).body
+    expect(groups).toMatchObject([{ traces: 1 }])
+    const { problems } = (await api.get(`/api/problems?${projectOf(tenant)}`)).body
+    expect(problems).toMatchObject([{ errorType: 'reasoning_error', count: 1, examples: [span.span_id] }])
+    const { versions } = (await api.get(`/api/prompts/${prompt.id}`)).body
+    expect(versions).toMatchObject([{ corrected: 1 }])
+  })
+
   it('are deleted where they are', async () => {
     const { tenant, traces } = await newHistory()
     const [first, ...others] = [traces[0], traces[5], traces[10], traces[1]].flatMap(each => each?.id ?? [])

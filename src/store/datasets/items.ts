@@ -54,6 +54,29 @@ export interface FoundHead extends ItemHead {
  */
 export async function walkItems(
   store: Store,
+  dataset: Pick<Dataset, 'projectKey'>,
+  range: { parts: readonly DatasetPart[]; after: ItemPlace | undefined; limit: number },
+): Promise<{ items: ItemHead[]; nextPlace: ItemPlace | null }> {
+  const { items, nextPlace } = await walkAllItems(store, dataset, range)
+  return { items: await withoutSameIds(store, dataset, range.parts, items), nextPlace }
+}
+
+/** Leaves out the items that `findHeads` doesn't find, because a newer trace in another database has an item with their id. */
+async function withoutSameIds(
+  store: Store,
+  dataset: Pick<Dataset, 'projectKey'>,
+  parts: readonly DatasetPart[],
+  items: ItemHead[],
+): Promise<ItemHead[]> {
+  const databases = new Set(parts.map(({ shard }) => store.in(shard)).filter(mayHaveTraces))
+  const reviewed = items.flatMap(({ id, traceId }) => (traceId === null ? [] : [id]))
+  if (databases.size < 2 || reviewed.length === 0) return items
+  const found = await findHeads(store, dataset, parts, reviewed)
+  return items.filter(({ id, traceId, place }) => traceId === null || found.get(id)?.place[1] === place[1])
+}
+
+async function walkAllItems(
+  store: Store,
   { projectKey }: Pick<Dataset, 'projectKey'>,
   { parts, after, limit }: { parts: readonly DatasetPart[]; after: ItemPlace | undefined; limit: number },
 ): Promise<{ items: ItemHead[]; nextPlace: ItemPlace | null }> {
