@@ -11,7 +11,8 @@ import {
 } from '../../src/limits.ts'
 import { event, resultsOf, sendBatch, statusesOf } from '../support/batch.ts'
 import { countingBindings, failing, failingAt, failingFrom, wrapBindings } from '../support/bindings.ts'
-import { aFeedback, anObservation, aSpan, aTrace, aTraceId, TIME, timeAfter } from '../support/builders.ts'
+import { aFeedback, anObservation, aSpan, aTrace, TIME, timeAfter } from '../support/builders.ts'
+import { aTraceBeside, tracesTogether } from '../support/database.ts'
 import { type Client, newOrg, type Org } from '../support/org.ts'
 import { newTrace } from '../support/trace.ts'
 
@@ -249,8 +250,9 @@ describe('an event’s result equals the single call’s response:', () => {
   beforeAll(async () => {
     other = await newTrace()
     org = other.org
-    trace_id = aTraceId()
-    await org.ingest.post('/api/v1/traces', aTrace({ trace_id, metadata: { a: 'x'.repeat(40_000) } }))
+    const trace = await aTraceBeside(other.id, org.project, { metadata: { a: 'x'.repeat(40_000) } })
+    trace_id = trace.trace_id
+    await org.ingest.post('/api/v1/traces', trace)
     taken = uuid()
     await other.step({ span_id: taken })
     await other.give({ feedback_id: 'taken' })
@@ -448,7 +450,7 @@ describe('an id repeated in a batch', () => {
 
   it('gives a span to the first trace that claims it', async ({ expect }) => {
     const org = await newOrg()
-    const traces = [aTrace(), aTrace(), aTrace()]
+    const traces = await tracesTogether(org.project, 3)
     const span_id = uuid()
     const claim = (index: number, output: number) =>
       event('span', aSpan({ trace_id: traces[index]?.trace_id, span_id, output }))
@@ -465,7 +467,7 @@ describe('an id repeated in a batch', () => {
 
   it('gives feedback to the first trace that claims it', async ({ expect }) => {
     const org = await newOrg()
-    const traces = [aTrace(), aTrace()]
+    const traces = await tracesTogether(org.project, 2)
     const claim = (index: number) =>
       event('feedback', aFeedback({ trace_id: traces[index]?.trace_id, feedback_id: 'one' }))
     const events = [...traces.map(trace => event('trace', trace)), claim(1), claim(0), claim(1)]
@@ -610,9 +612,11 @@ describe('concurrent batches', () => {
 })
 
 describe('a fault in a batch', () => {
-  const world = () => {
-    const traces = [aTrace({ metadata: { group_id: 'new' } }), aTrace({ metadata: {} })]
-    const [trace_id, span_id] = [traces[0]?.trace_id, uuid()]
+  /** Events on two traces in the same database. */
+  const world = async ({ project }: Org) => {
+    const [first, second] = await tracesTogether(project, 2, { metadata: {} })
+    const traces = [{ ...first, metadata: { group_id: 'new' } }, second]
+    const [trace_id, span_id] = [first?.trace_id, uuid()]
     return [
       ...traces.map(trace => event('trace', trace)),
       event('span', aSpan({ trace_id, span_id, output: 'given' })),
@@ -650,7 +654,7 @@ describe('a fault in a batch', () => {
     for (let first = 1; ; first++) {
       const org = await newOrg()
       await sendBatch(org, [])
-      const events = world()
+      const events = await world(org)
       const failed = await sendBatch(org, events, wrapBindings(failingFrom(first, OVERLOADED)))
       if (failed.status === 207) break
       faults++
@@ -671,7 +675,7 @@ describe('a fault in a batch', () => {
       for (let nth = 1; nth <= 7; nth++) {
         const org = await newOrg()
         await sendBatch(org, [])
-        expect(await statusesOf(org, world(), wrapBindings(failingAt(nth, LOST, when)))).toEqual(FIRST)
+        expect(await statusesOf(org, await world(org), wrapBindings(failingAt(nth, LOST, when)))).toEqual(FIRST)
         await expectOneEffect(expect, org, org.read)
       }
     },
@@ -679,7 +683,7 @@ describe('a fault in a batch', () => {
 
   it('causes a 503 for the whole batch if it is in R2, and a retry takes effect once', async ({ expect }) => {
     const org = await newOrg()
-    const events = world()
+    const events = await world(org)
     const down = wrapBindings(failing('PAYLOADS', 'internal error (10001)', Number.POSITIVE_INFINITY))
     expect((await sendBatch(org, events, down)).status).toBe(503)
     expect(await statusesOf(org, events)).toEqual(FIRST)

@@ -3,7 +3,7 @@ import { exportedSpanUuid, feedbackUuid, rootSpanUuid } from '../../src/domain/i
 import { INLINE_BYTES } from '../../src/limits.ts'
 import { event, resultsOf, statusesOf } from '../support/batch.ts'
 import { aFeedback, anObservation, aSpan, aTrace, timeAfter } from '../support/builders.ts'
-import { stored } from '../support/database.ts'
+import { aTraceBeside, stored } from '../support/database.ts'
 import { client, newOrg, type Org } from '../support/org.ts'
 import { aHexTraceId, anExport, anExportedSpan } from '../support/telemetry.ts'
 import { newTrace } from '../support/trace.ts'
@@ -39,7 +39,7 @@ interface Place {
 
 async function twoTraces() {
   const first = await newTrace()
-  const other = aTrace()
+  const other = await aTraceBeside(first.id, first.org.project)
   const { id } = (await first.org.ingest.post('/api/v1/traces', other)).body
   return { ...first, other: { org: first.org, id, trace_id: other.trace_id } }
 }
@@ -118,7 +118,7 @@ describe.for(KIND_NAMES)('%s that names a span', kindName => {
     'keeps its effect in a batch if a later event gives the %s to another trace',
     async (what, { expect }) => {
       const { org, id, trace_id } = await newTrace()
-      const other = aTrace()
+      const other = await aTraceBeside(id, org.project)
       const span_id = what === 'span' ? uuid() : await rootSpanUuid(org.project.id, other.trace_id)
       const gives =
         what === 'span' ? event('span', aSpan({ trace_id: other.trace_id, span_id })) : event('trace', other)

@@ -173,13 +173,11 @@ describe('a span is reviewable if it has an output', () => {
     ['observed only as null, after the span arrived', [given(), observed(null)], 0],
     ['observed as an input and a state', [observed('a', 'input'), given(), observed('a', 'state')], 0],
   ] as const)('%s', async ([, calls, hasOutput], { expect }) => {
-    const { step, observe, org } = await newTrace()
+    const { step, observe, id } = await newTrace()
     for (const [kind, fields] of calls) await (kind === 'span' ? step : observe)({ span_id: SPAN_ID, ...fields })
     const row = await stored
-      .prepare(
-        'select s.has_output from spans s join traces t on t.key = s.trace_key join organizations o on o.key = t.organization_key where s.id = ? and o.id = ?',
-      )
-      .bind(SPAN_ID, org.id)
+      .prepare('select s.has_output from spans s join traces t on t.key = s.trace_key where s.id = ? and t.id = ?')
+      .bind(SPAN_ID, id)
       .first()
     expect(row?.has_output).toBe(hasOutput)
   })

@@ -1,9 +1,11 @@
 import { env } from 'cloudflare:workers'
+import { traceUuid } from '../../src/domain/ids.ts'
 import { shardOf } from '../../src/domain/shards.ts'
 import { inShard } from '../../src/env.ts'
 import { followShards } from '../../src/jobs/follow-shards.ts'
 import { boundShards, databaseOf } from '../../src/store/core/store.ts'
 import { HOMES } from '../../src/store/schema/homes.ts'
+import { aTrace, aTraceId } from './builders.ts'
 
 /*
  * The tests' own view of what's stored. With shards, a statement goes to each database that has its tables, and the rows
@@ -21,6 +23,20 @@ export const isSharded = shards.length > 0
 /** The database that a new project's traces with this read id are in. */
 export const databaseOfTrace = (id: string): D1Database =>
   databaseOf(env, isSharded ? shardOf(id, { from: 0, shards: boundShards(env) }) : 0)
+
+/** A valid body of `POST /api/v1/traces` for a new trace that's in the same database as the trace with this read id. */
+export async function aTraceBeside(id: string, { id: projectId }: { id: string }, fields: object = {}) {
+  for (;;) {
+    const trace = aTrace(fields)
+    if (databaseOfTrace(await traceUuid(projectId, trace.trace_id)) === databaseOfTrace(id)) return trace
+  }
+}
+
+/** Valid bodies for new traces that are all in one database. */
+export const tracesTogether = async (project: { id: string }, count: number, fields: object = {}) => {
+  const beside = await traceUuid(project.id, aTraceId())
+  return Promise.all(Array.from({ length: count }, () => aTraceBeside(beside, project, fields)))
+}
 
 /** The database that has a trace, and its number. */
 export async function placeOf(traceKey: unknown): Promise<{ shard: number; database: D1Database }> {
