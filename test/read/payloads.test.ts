@@ -18,6 +18,7 @@ import { countingBindings } from '../support/bindings.ts'
 import { anObservation, TIME, timeAfter } from '../support/builders.ts'
 import { isSharded, stored } from '../support/database.ts'
 import type { Org } from '../support/org.ts'
+import { withBookmark } from '../support/replicas.ts'
 import { newTrace } from '../support/trace.ts'
 
 // Large test data is slow to store on a busy machine.
@@ -33,7 +34,8 @@ const preview = async (org: Org, id: string) => (await org.read.get(`/api/traces
 async function respond(org: Org, path: string): Promise<Response> {
   const context = createExecutionContext()
   const headers = { 'x-api-key': org.ownerKey }
-  const response = await answer(new Request(`https://countersign.test${path}`, { headers }), env, context)
+  const request = withBookmark(new Request(`https://countersign.test${path}`, { headers }))
+  const response = await answer(request, env, context)
   await waitOnExecutionContext(context)
   return response
 }
