@@ -58,6 +58,8 @@ export default defineConfig({
             'test/scripts/**',
             'test/ui/**',
             ...FUNCTIONS,
+            // Its replica is of a single database.
+            ...(process.env.SHARDS ? ['test/read/replicas.test.ts'] : []),
             // These are about requests without bookmarks, and this makes every request send one.
             ...(process.env.REPLICA_LAG ? ['test/read/{near-texts,replicas}.test.ts'] : []),
           ],

@@ -7,6 +7,7 @@ import { sweep } from '../../src/jobs/sweep.ts'
 import { COUNTED_TRACES, MAX_COUNTED_VERSIONS, MIN_COUNT_REST_MS, NOTING_DELAY_MS } from '../../src/limits.ts'
 import { event, resultsOf } from '../support/batch.ts'
 import { aSpan, aTrace } from '../support/builders.ts'
+import { stored, tracesTogether } from '../support/database.ts'
 import { newOrg, type Org } from '../support/org.ts'
 import { newReviewed } from '../support/reviews.ts'
 import { aHexSpanId, exportSpans, newRun } from '../support/telemetry.ts'
@@ -144,10 +145,10 @@ describe('tokens, cost, and durations', () => {
     const january = await insights(org, '2026-01-01', '2026-02-01')
     expect(january).toMatchObject({ outputs: { total: 0 }, usage: { inputTokens: 100 }, costUsd: 4 })
     // The day isn't counted again for it.
-    const due = 'select due_at from counted_days where is_use_kept = 1'
+    const due = 'select 1 from counted_days where is_use_kept = 1 and due_at is not null'
     await cron(env, 2 * 86_400_000)
     await cron(env, 2 * 86_400_000)
-    expect(await env.DB.prepare(due).first('due_at')).toBe(null)
+    expect(await stored.prepare(due).first()).toBe(null)
   })
 
   it('are read under the new names of renamed steps', async ({ expect }) => {
@@ -166,8 +167,9 @@ describe('tokens, cost, and durations', () => {
   it('are stored only when all of a day’s traces are counted, over several runs if necessary', async ({ expect }) => {
     const org = await newOrg()
     const count = COUNTED_TRACES + 500
+    const all = await tracesTogether(org.project, count, { metadata: {} })
     for (let start = 0; start < count; start += 500) {
-      const traces = Array.from({ length: 500 }, () => aTrace({ metadata: {} }))
+      const traces = all.slice(start, start + 500)
       await resultsOf(
         org,
         traces.flatMap(trace => [
@@ -193,8 +195,8 @@ describe('tokens, cost, and durations', () => {
     await cron()
     const query =
       "select durations from use_days where step_id = 'a' and project_key = (select key from projects where id = ?)"
-    const stored = await env.DB.prepare(query).bind(org.project.id).first<string>('durations')
-    expect(JSON.parse(stored ?? '')).toEqual(
+    const kept = await stored.prepare(query).bind(org.project.id).first<string>('durations')
+    expect(JSON.parse(kept ?? '')).toEqual(
       Object.fromEntries([...Map.groupBy(durations, bucketOf)].map(([bucket, same]) => [bucket, same.length])),
     )
   })

@@ -167,8 +167,8 @@ describe('GET /api/traces/{id} for a large trace', () => {
         `with recursive n(i) as (select 0 union all select i + 1 from n where i < ?1 - 1)
        insert into observations (
          trace_key, id, span_id, type, state_key, data, data_ref, timestamp, received_at)
-       select (select key from traces where id = ?2 and deleted_at is null), printf('00000000-0000-4000-8000-%012d', i),
-         null, 'output', null, ${textOf(1000)}, null, i, 0 from n`,
+       select traces.key, printf('00000000-0000-4000-8000-%012d', i), null, 'output', null, ${textOf(1000)}, null, i, 0
+       from n cross join traces where traces.id = ?2 and deleted_at is null`,
       )
       .bind(MAX_WHOLE_OBSERVATIONS + 1, id)
       .run()
@@ -189,8 +189,8 @@ describe('GET /api/traces/{id} for a large trace', () => {
         `with recursive n(i) as (select 0 union all select i + 1 from n where i < 29999)
        insert into observations (
          trace_key, id, span_id, type, state_key, data, data_ref, timestamp, received_at)
-       select (select key from traces where id = ?1 and deleted_at is null), printf('00000000-0000-4000-8000-%012d', i),
-         null, 'state', 'k' || i, '1', null, i, 0 from n`,
+       select traces.key, printf('00000000-0000-4000-8000-%012d', i), null, 'state', 'k' || i, '1', null, i, 0
+       from n cross join traces where traces.id = ?1 and deleted_at is null`,
       )
       .bind(id)
       .run()
