@@ -1,5 +1,5 @@
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
-import { aFeedback, anObservation, aTrace } from '../support/builders.ts'
+import { aFeedback, anObservation, aSpan, aTrace } from '../support/builders.ts'
 import { itemsIn } from '../support/files.ts'
 import type { Client } from '../support/org.ts'
 import { anExport, anExportedSpan } from '../support/telemetry.ts'
