@@ -14,6 +14,8 @@ export default defineConfig({
     sourcemap: true,
     rolldownOptions: {
       external: [/^cloudflare:/, /^node:/],
+      // The platform takes each export of the entry for a handler, so what other modules share isn't exported there.
+      preserveEntrySignatures: 'strict',
       output: { entryFileNames: 'index.mjs', chunkFileNames: '[name]-[hash].mjs' },
     },
   },

@@ -3,23 +3,21 @@ import * as v from 'valibot'
 import { type Endpoint, endpoint } from './api/endpoint.ts'
 import { openApiDocument } from './api/openapi.ts'
 import { appPage } from './app-page.ts'
-import { isAmbient } from './auth/authenticate.ts'
 import { components } from './components.ts'
 import { datasets } from './datasets/index.ts'
 import type { Env, Runtime } from './env.ts'
 import { experiments } from './experiments/index.ts'
-import { ERRORS, errorResponse, methodNotAllowed, takesNoWebhooks } from './http/errors.ts'
+import { checkHealth, checkReadiness } from './health.ts'
+import { methodNotAllowed } from './http/errors.ts'
 import { ingest } from './ingest/index.ts'
 import { manage } from './manage/index.ts'
 import { mcp } from './mcp/index.ts'
 import { unknownPath } from './native-protocols.ts'
 import { otlp } from './otlp/index.ts'
 import { problems } from './problems/index.ts'
-import { addressOf } from './rate-limit/address.ts'
 import { read } from './read/index.ts'
+import { respond } from './respond.ts'
 import { review } from './review/index.ts'
-import { requireDatabases } from './store/core/store.ts'
-import { isDelivery } from './webhooks/deliver.ts'
 import { webhooks } from './webhooks/index.ts'
 
 const describeApi = endpoint({
@@ -39,38 +37,6 @@ const describeApi = endpoint({
 
 /** Built once per isolate, on the first request: every response is the same. */
 let document: ReturnType<typeof openApiDocument> | undefined
-
-const Status = v.object({ status: v.literal('ok') })
-
-const checkHealth = endpoint({
-  family: 'operation',
-  method: 'GET',
-  path: '/healthz',
-  summary: 'Check that the Worker is running',
-  description: 'Does not check its dependencies.',
-  scope: 'public',
-  responses: { 200: Status },
-  example: {
-    answers: { 200: { status: 'ok' } },
-  },
-}).handle(async () => ({ status: 200, body: { status: 'ok' } }))
-
-const checkReadiness = endpoint({
-  family: 'operation',
-  method: 'GET',
-  path: '/readyz',
-  summary: 'Check that the databases are reachable and migrated',
-  scope: 'public',
-  isLimitedByAddress: true,
-  errors: { 503: ERRORS[503].message },
-  responses: { 200: Status },
-  example: {
-    answers: { 200: { status: 'ok' } },
-  },
-}).handle(async ({ unscoped }) => {
-  await requireDatabases(unscoped)
-  return { status: 200, body: { status: 'ok' } }
-})
 
 /** Every endpoint. The router, the OpenAPI document, and the suites for all endpoints are built from this list. */
 export const endpoints: readonly Endpoint[] = [
@@ -101,30 +67,10 @@ type RoutedRequest = Request & { params: Record<string, string> }
  * Responds to any request: 404 for a path without an endpoint, 405 for a method that the path doesn't have. A browser
  * that navigates to a path without an endpoint gets the app, which has its own pages.
  */
-export async function answer(request: Request, env: Env, context: ExecutionContext): Promise<Response> {
-  const requestId = crypto.randomUUID()
-  const runtime: Runtime = {
-    env,
-    requestId,
-    waitUntil: promise => context.waitUntil(promise),
-    address: addressOf(request),
-  }
-  const answered = await dispatch(request, runtime).catch(error => errorResponse(error, requestId))
-  const response = request.method === 'HEAD' ? new Response(null, answered) : answered
-  response.headers.set('x-request-id', requestId)
-  if (isForAnyOrigin(request)) {
-    response.headers.set('access-control-allow-origin', '*')
-    response.headers.set('access-control-expose-headers', EXPOSED_HEADERS)
-  }
-  return response
-}
+export const answer = (request: Request, env: Env, context: ExecutionContext): Promise<Response> =>
+  respond(request, env, context, { serve: runtime => dispatch(request, runtime), isOwn: isOwn(request) })
 
-/**
- * Whether pages on other origins may read the response. They may if they send their own key, but not if they use a
- * browser's session, and may not call `/mcp` at all.
- */
-const isForAnyOrigin = (request: Request): boolean =>
-  !isAmbient(request) && !ownPaths.has(new URL(request.url).pathname.replace(/\/+$/, ''))
+const isOwn = (request: Request): boolean => ownPaths.has(new URL(request.url).pathname.replace(/\/+$/, ''))
 
 /** The paths that pages on other origins may not call. */
 const ownPaths: ReadonlySet<string> = new Set(
@@ -133,14 +79,11 @@ const ownPaths: ReadonlySet<string> = new Set(
     .map(({ contract }) => contract.path),
 )
 
-const EXPOSED_HEADERS =
-  'x-request-id, x-next-cursor, content-disposition, retry-after, ratelimit, ratelimit-policy, allow, etag, location, www-authenticate, x-d1-bookmark, x-missing-shards'
 const ALLOWED_HEADERS =
   'authorization, content-encoding, content-type, if-match, if-none-match, prefer, x-api-key, x-d1-bookmark, x-org-slug, x-project-slug'
 
 async function dispatch(request: Request, runtime: Runtime): Promise<Response> {
-  if (isDelivery(request)) throw takesNoWebhooks()
-  // HEAD runs as GET; `answer` drops the body.
+  // HEAD runs as GET; `respond` drops the body.
   const isHead = request.method === 'HEAD'
   const response = await router.fetch(isHead ? new Request(request, { method: 'GET' }) : request, runtime)
   if (response) return response

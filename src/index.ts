@@ -1,13 +1,25 @@
-import { answer } from './app.ts'
+import { findEarly } from './early.ts'
 import type { Env, Job } from './env.ts'
-import { consume } from './jobs/consumer.ts'
-import { sweep } from './jobs/sweep.ts'
+import { respond } from './respond.ts'
 
 export { RateLimiter } from './rate-limit/limiter.ts'
 
 export default {
-  fetch: (request, env, context) => answer(request, env, context),
-  queue: (batch, env) => consume(batch, env),
+  fetch: async (request, env, context) => {
+    const early = findEarly(request)
+    if (early) {
+      return respond(request, env, context, { serve: runtime => early.serve(request, {}, runtime), isOwn: false })
+    }
+    const { answer } = await import('./app.ts')
+    return answer(request, env, context)
+  },
+  queue: async (batch, env) => {
+    const { consume } = await import('./jobs/consumer.ts')
+    await consume(batch, env)
+  },
   // Uses the Worker's own clock: a caller of this handler could pass any time, and a late one would expire all data.
-  scheduled: (_, env) => sweep(env, Date.now()),
+  scheduled: async (_, env) => {
+    const { sweep } = await import('./jobs/sweep.ts')
+    await sweep(env, Date.now())
+  },
 } satisfies ExportedHandler<Env, Job>

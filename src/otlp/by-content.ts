@@ -1,24 +1,32 @@
 import type { Endpoint } from '../api/endpoint.ts'
 import { inflatedStart, startBytes } from '../http/body.ts'
+import { postTrace } from '../ingest/traces.ts'
 import { MAX_EXPORT_BYTES } from '../limits.ts'
 
 /** How much of the body to read to find its first field. */
 const MAX_FIELD_BYTES = 512
 
 /**
- * Serves two endpoints on one path, because exporters configured with `{base_url}/api` send to the path of `native`.
- * Protobuf bodies, and JSON bodies whose first field belongs to an export, go to `telemetry`, in any content encoding.
- * Everything else goes to `native`: as an export, it would be empty and succeed.
+ * Creates a trace, or takes an export, because exporters configured with `{base_url}/api` send to the path of `postTrace`.
+ * Protobuf bodies, and JSON bodies whose first field belongs to an export, go to `exportTraces`, in any content encoding.
+ * Everything else is a trace: as an export, it would be empty and succeed.
  */
-export const byContent = (native: Endpoint, telemetry: Endpoint): Endpoint => ({
-  contract: native.contract,
+export const postTraceOrExport: Endpoint = {
+  contract: postTrace.contract,
   serve: async (request, params, runtime) => {
     const type = request.headers.get('content-type') ?? ''
-    if (type.includes('protobuf')) return telemetry.serve(request, params, runtime)
+    if (type.includes('protobuf')) return (await exportEndpoint()).serve(request, params, runtime)
     const { text, whole } = await peek(request)
-    return (/^\s*{\s*"resource_?spans"/i.test(text) ? telemetry : native).serve(whole, params, runtime)
+    const endpoint = /^\s*{\s*"resource_?spans"/i.test(text) ? await exportEndpoint() : postTrace
+    return endpoint.serve(whole, params, runtime)
   },
-})
+}
+
+/** The endpoint for exports on this path. Loaded with the first one, like all code that reads exports. */
+async function exportEndpoint(): Promise<Endpoint> {
+  const { exportTraces } = await import('./traces.ts')
+  return exportTraces.find(({ contract }) => contract.path === postTrace.contract.path) ?? postTrace
+}
 
 /** Reads the start of a request's body and returns an equivalent unread request. */
 async function peek(request: Request): Promise<{ text: string; whole: Request }> {

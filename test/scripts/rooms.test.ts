@@ -62,6 +62,9 @@ const ROOMS = [
   'components',
   'native-protocols',
   'app-page',
+  'health',
+  'early',
+  'respond',
   'app',
   'index',
 ]
