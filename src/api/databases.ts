@@ -44,6 +44,6 @@ function bookmarkIn(headers: Headers): Bookmark {
   const value = headers.get(BOOKMARK_HEADER)
   if (value === null) return new Map()
   const bookmark = value.length > MAX_BOOKMARK_LENGTH ? undefined : parseBookmark(value)
-  if (!bookmark) throw badRequest('must be the value of an earlier response', BOOKMARK_HEADER)
+  if (!bookmark) throw badRequest('must be the value from an earlier response', BOOKMARK_HEADER)
   return bookmark
 }

@@ -85,7 +85,7 @@ export interface Shown {
 
 /** Why a candidate isn't proven yet. Null if it is. */
 export function missingProof({ met, hasExperiment, hasGate, items, fixed }: Shown): string | null {
-  if (!hasExperiment) return "The candidate has no finished experiment that counts on the step's dataset."
+  if (!hasExperiment) return "The candidate has no finished experiment on the step's dataset that counts as proof."
   if (items < MIN_PROOF_ITEMS) {
     return `The experiment has ${items} of the problem's test items; at least ${MIN_PROOF_ITEMS} are required.`
   }

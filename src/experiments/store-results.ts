@@ -13,8 +13,8 @@ export const hashResult = ({ output, error }: Pick<SentResult, 'output' | 'error
   output === null ? sha256Hex(`error:${error}`) : hashOutput(output)
 
 /**
- * Judges and stores results. Returns the results that are stored for their items afterward, and the experiment if any
- * were written. Errors of individual ones go to `results`.
+ * Judges and stores results. Returns the results that are stored for their items afterward, and the experiment, if any
+ * result was written. Errors in individual results go to `results`.
  */
 export async function storeResults(
   store: Store,

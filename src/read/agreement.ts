@@ -161,7 +161,7 @@ export const getAgreement = endpoint({
   family: 'read',
   method: 'GET',
   path: '/api/agreement',
-  summary: 'Get how often reviewers agree',
+  summary: 'Get figures on how often reviewers agree',
   description:
     "Compares each reviewer's first vote on an output, if it was cast under a blind policy, on a span in the policy's " +
     'sample, and before anybody decided on the output. Withdrawn votes are left out, and all other votes are compared ' +

@@ -11,7 +11,7 @@ export const getProgress = endpoint({
   family: 'review',
   method: 'GET',
   path: '/api/review-queue/progress',
-  summary: "Get what each person has reviewed and what's left",
+  summary: "Get each person's review progress and remaining assignments",
   description: 'Lists everyone who reviewed something on these days or has open assignments.',
   scope: 'review',
   reads: 'primary',

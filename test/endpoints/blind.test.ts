@@ -115,8 +115,8 @@ const DEEDS = {
 
 const deeds: readonly (readonly [string, Deed])[] = Object.entries(DEEDS)
 
-/** These two are asked for everything with every filter, others without filters. */
-const FULL = ["a manager's session", 'a key without a user that may review'] as const
+/** These two callers request everything with every filter; the others, without filters. */
+const FULL = ["a manager's session", 'a reviewing key without a user'] as const
 
 const ALL = ['ingest', 'read', 'review', 'manage']
 
@@ -200,7 +200,7 @@ async function newBlindWorld() {
   const assigned = places[deeds.findIndex(([name]) => name === 'vote on what the sample leaves out')]
   await org.owner.post('/api/review-queue/assign', { spanIds: [assigned?.spanId], userIds: [people.annId] })
   const later = await newAnswerable(org, world, people.adjudicator)
-  // Otherwise the next event would send what's still pending, even if it's never sent itself.
+  // Otherwise, the next event would also trigger the pending deliveries, even if that event itself must not be sent.
   await sendNow(org)
   expect(received.map(({ event }) => event.type)).toContain('webhook.test')
   vi.restoreAllMocks()
@@ -345,7 +345,7 @@ beforeAll(async () => {
   blind = await newBlindWorld()
   const { world, places, asked, later, annId, watching } = blind
   const walk = pathsOf(world, [...places, asked, ...later.places, world], valuesIn(blind))
-  // The walk's list of spans is one of decisions, so these list spans as they are now.
+  // The walk lists spans by their decisions, so these paths also list spans as they are now.
   const spanLists = ['review=unreviewed', 'review=waiting', 'assignee=me', 'assignee=none', `assignee=${annId}`]
   const deliveries = `/api/webhooks/${watching.id}/deliveries`
   const more = [deliveries, ...later.paths, ...spanLists.map(filter => `/api/spans?projectSlug=support&${filter}`)]
@@ -453,7 +453,7 @@ describe('under a blind policy', () => {
     }
     const found = await free.get(`/api/traces?projectSlug=support&errorType=${errorType}`)
     expect(found.body.traces.map(({ id }: Place) => id)).toContain(asked.id)
-    // Nobody can tell who reads what a webhook sends, so nothing was sent, until there's a decision.
+    // Nobody can tell who reads what a webhook sends, so nothing is sent until there's a decision.
     await sendNow(org)
     expect(received.map(({ event }) => event.type)).toEqual([])
     const disputed = places[deeds.findIndex(([name]) => name === 'make it disputed')]
@@ -489,7 +489,7 @@ describe('under a blind policy', () => {
     ]
     for (const [index, [deed]] of deeds.entries()) {
       const place = places[index]
-      // These have a root with an output, another step, or all votes.
+      // In these places, the root has an output, the step is a different one, or all votes are in.
       if (!place || /root|sample|disputed/.test(deed)) continue
       const theirs = commentIds.get(place.spanId)
       if (theirs) {

@@ -149,8 +149,8 @@ function Apart({ agreement: { apart }, pathTo }: { agreement: Agreement; pathTo:
         path={pathTo({ apart: 'true', label: 'decision' })}
         label={`${counted(outputs, 'output')} that aren't included`}
       />{' '}
-      {outputs === 1 ? 'output' : 'outputs'} with votes that weren't blind, weren't sampled, or came after a decision.
-      Everybody agrees on {share(unanimous, outputs)}.
+      {outputs === 1 ? 'output' : 'outputs'} with votes that weren't blind, were on outputs outside the sample, or came
+      after a decision. Everybody agrees on {share(unanimous, outputs)}.
     </Text>
   )
 }

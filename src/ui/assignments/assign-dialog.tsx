@@ -170,7 +170,8 @@ function inWords({
     ended > 0 && `${counted(ended, 'assignment')} to remove.`,
     refused.length > 0 &&
       `${counted(refused.length, 'output')} ${refused.length === 1 ? "doesn't" : "don't"} need review.`,
-    short > 0 && `${counted(short, 'output')} left over, because these people already have the maximum.`,
+    short > 0 &&
+      `${counted(short, 'output')} left over, because these people already have the maximum number of open assignments.`,
   ]
     .filter(Boolean)
     .join(' ')
