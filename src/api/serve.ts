@@ -9,11 +9,11 @@ import { openUnscopedStore, type Store } from '../store/core/store.ts'
 import { admit, openFor } from './admit.ts'
 import type { Context } from './context.ts'
 import type { Contract } from './contract.ts'
-import { Databases } from './databases.ts'
 import { parseParams, parseQuery, queryOf } from './parameters.ts'
 import { placedStore } from './place.ts'
 import type { Protocol } from './protocol.ts'
 import { enqueue, enqueueEvents } from './queue.ts'
+import { ReadReplication } from './read-replication.ts'
 
 /**
  * The one request pipeline, for every protocol: authenticates, checks permissions, takes a token, reads and validates
@@ -33,7 +33,7 @@ export async function serve<C extends Contract, Answer>(
   const headers: Record<string, string> = {}
   const now = Date.now()
   const deadline = protocol.deadline()
-  let databases: Databases | undefined
+  let replication: ReadReplication | undefined
   try {
     const copying = new Copying(env)
     const authenticate = admitted ? async () => admitted : protocol.authenticate
@@ -59,7 +59,7 @@ export async function serve<C extends Contract, Answer>(
       signal: request.signal,
     }
     // The bindings of a request that's part of another one are already replaced.
-    databases = env.READ_REPLICATION === 'on' && !admitted ? new Databases(env, contract, request) : undefined
+    replication = env.READ_REPLICATION === 'on' && !admitted ? new ReadReplication(env, contract, request) : undefined
     const run = async (given: Env): Promise<Answer> => {
       const bindings = copying.bindings(given)
       const opened = openFor(access, bindings, deadline)
@@ -81,13 +81,13 @@ export async function serve<C extends Contract, Answer>(
       }
       return answer
     }
-    const answer = await (databases ? databases.run(run, { mayLag: !mayUseMemory }) : run(env))
+    const answer = await (replication ? replication.run(run, { mayLag: !mayUseMemory }) : run(env))
     return withHeaders(await protocol.success(answer, request, contract, requestId), {
       ...headers,
-      ...databases?.headers(),
+      ...replication?.headers(),
     })
   } catch (error) {
-    return withHeaders(protocol.failure(error, request, requestId), { ...headers, ...databases?.headers() })
+    return withHeaders(protocol.failure(error, request, requestId), { ...headers, ...replication?.headers() })
   }
 }
 

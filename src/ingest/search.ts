@@ -46,7 +46,7 @@ export const Hit = v.object({
   timestamp: IsoTime,
 })
 
-const CUT = `Only the newest ${MAX_SCANNED_TRACES} traces that could match were searched; GET /api/traces pages through all of them`
+const CUT = `Only the newest ${MAX_SCANNED_TRACES} traces that could match were searched in each database; GET /api/traces pages through all of them`
 
 export const searchTraces = endpoint({
   family: 'ingest',

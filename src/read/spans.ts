@@ -192,10 +192,10 @@ export const listSpans = endpoint({
   path: '/api/spans',
   summary: "List a project's spans across traces",
   description:
-    `Without a review filter, the newest traces come first, and a page looks at up to ${MAX_SCANNED_TRACES} traces. ` +
+    `Without a review filter, the newest traces come first, and a page looks at up to ${MAX_SCANNED_TRACES} traces of each database. ` +
     'With `decision`, `errorType`, `reviewerId`, `reviewedFrom`, or `reviewedTo`, the list has one span per ' +
     'current decision, newest decision first, with the step and prompt version recorded then: the decisions that insights count. ' +
-    `A page looks at up to ${MAX_SCANNED_DECISIONS} decisions. ` +
+    `A page looks at up to ${MAX_SCANNED_DECISIONS} decisions in each database. ` +
     "With `problemId`, it lists that problem's cases: corrections and, for each trace that has none but was analyzed by an engine, the span that the engine blames, or else the root.  " +
     "With `watchedPromptId`, it lists the decisions that the prompt's `watch` counts. " +
     'A page may be short even if more spans follow; it also ends at 8 MiB of values. ' +

@@ -3,6 +3,7 @@ import { STORE_DEADLINE_MS } from '../../limits.ts'
 import { copyChanges, writesCopied } from './copies.ts'
 import { openDatabase } from './database.ts'
 import { Deadline } from './deadline.ts'
+import { ForwardingDatabase } from './forwarding.ts'
 import { boundShards, databaseOf, type StoreBindings } from './store.ts'
 
 /**
@@ -43,33 +44,16 @@ export class Copying<Bindings extends StoreBindings> {
 }
 
 /** A database that notices statements that may write `copied` tables. */
-class NoticingDatabase implements D1Database {
-  readonly #database: D1Database
+class NoticingDatabase extends ForwardingDatabase {
   readonly #notice: () => void
 
   constructor(database: D1Database, notice: () => void) {
-    this.#database = database
+    super(database)
     this.#notice = notice
   }
 
-  prepare(query: string): D1PreparedStatement {
+  override prepare(query: string): D1PreparedStatement {
     if (writesCopied(query)) this.#notice()
-    return this.#database.prepare(query)
-  }
-
-  batch<T>(statements: D1PreparedStatement[]): Promise<D1Result<T>[]> {
-    return this.#database.batch<T>(statements)
-  }
-
-  exec(query: string): Promise<D1ExecResult> {
-    return this.#database.exec(query)
-  }
-
-  withSession(constraint?: D1SessionBookmark | D1SessionConstraint): D1DatabaseSession {
-    return this.#database.withSession(constraint)
-  }
-
-  dump(): Promise<ArrayBuffer> {
-    return this.#database.dump()
+    return super.prepare(query)
   }
 }

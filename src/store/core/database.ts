@@ -2,6 +2,7 @@ import { fillPlaceholders, type GetColumnData, type SQL, sql } from 'drizzle-orm
 import { drizzle } from 'drizzle-orm/d1'
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import { type Deadline, withRetry } from './deadline.ts'
+import { ForwardingDatabase, ForwardingStatement } from './forwarding.ts'
 
 export type Database = ReturnType<typeof openDatabase>
 
@@ -100,69 +101,43 @@ type NamedFields<Columns extends Record<string, SQLiteColumn>> = {
     : never
 }
 
-class RetryingDatabase implements D1Database {
-  readonly #database: D1Database
+class RetryingDatabase extends ForwardingDatabase {
   readonly #deadline: Deadline
 
   constructor(database: D1Database, deadline: Deadline) {
-    this.#database = database
+    super(database)
     this.#deadline = deadline
   }
 
-  prepare(query: string): D1PreparedStatement {
-    return new RetryingStatement(this.#database.prepare(query), this.#deadline)
+  override prepare(query: string): D1PreparedStatement {
+    return new RetryingStatement(super.prepare(query), this.#deadline)
   }
 
-  batch<T>(statements: D1PreparedStatement[]): Promise<D1Result<T>[]> {
+  override batch<T>(statements: D1PreparedStatement[]): Promise<D1Result<T>[]> {
     const bare = statements.map(statement => (statement instanceof RetryingStatement ? statement.bare : statement))
-    return withRetry(this.#deadline, () => this.#database.batch<T>(bare))
+    return withRetry(this.#deadline, () => super.batch<T>(bare))
   }
 
-  exec(query: string): Promise<D1ExecResult> {
-    return withRetry(this.#deadline, () => this.#database.exec(query))
-  }
-
-  withSession(constraint?: D1SessionBookmark | D1SessionConstraint): D1DatabaseSession {
-    return this.#database.withSession(constraint)
-  }
-
-  dump(): Promise<ArrayBuffer> {
-    return this.#database.dump()
+  override exec(query: string): Promise<D1ExecResult> {
+    return withRetry(this.#deadline, () => super.exec(query))
   }
 }
 
-class RetryingStatement implements D1PreparedStatement {
+class RetryingStatement extends ForwardingStatement {
   readonly bare: D1PreparedStatement
   readonly #deadline: Deadline
 
   constructor(bare: D1PreparedStatement, deadline: Deadline) {
+    super()
     this.bare = bare
     this.#deadline = deadline
   }
 
-  bind(...values: unknown[]): D1PreparedStatement {
+  override bind(...values: unknown[]): D1PreparedStatement {
     return new RetryingStatement(this.bare.bind(...values), this.#deadline)
   }
 
-  run<T = Record<string, unknown>>(): Promise<D1Result<T>> {
-    return withRetry(this.#deadline, () => this.bare.run<T>())
-  }
-
-  all<T = Record<string, unknown>>(): Promise<D1Result<T>> {
-    return withRetry(this.#deadline, () => this.bare.all<T>())
-  }
-
-  first<T = unknown>(column: string): Promise<T | null>
-  first<T = Record<string, unknown>>(): Promise<T | null>
-  first<T>(column?: string): Promise<T | null> {
-    return withRetry(this.#deadline, () => (column === undefined ? this.bare.first<T>() : this.bare.first<T>(column)))
-  }
-
-  raw<T = unknown[]>(options: { columnNames: true }): Promise<[string[], ...T[]]>
-  raw<T = unknown[]>(options?: { columnNames?: false }): Promise<T[]>
-  raw<T>(options?: { columnNames?: boolean }): Promise<T[]> | Promise<[string[], ...T[]]> {
-    return options?.columnNames
-      ? withRetry(this.#deadline, () => this.bare.raw<T>({ columnNames: true }))
-      : withRetry(this.#deadline, () => this.bare.raw<T>())
+  protected override call<Result>(make: (statement: D1PreparedStatement) => Promise<Result>): Promise<Result> {
+    return withRetry(this.#deadline, () => make(this.bare))
   }
 }

@@ -1,4 +1,5 @@
 import { type Bookmark, formatBookmark } from '../../domain/bookmark.ts'
+import { ForwardingDatabase, ForwardingStatement } from './forwarding.ts'
 import { boundShards, databaseOf, type StoreBindings } from './store.ts'
 
 /**
@@ -51,13 +52,12 @@ export class ReplicatedDatabases<Bindings extends StoreBindings> {
 }
 
 /** A database whose calls are made in one session, or in `each` call's own session at the primary. */
-class SessionDatabase implements D1Database {
-  readonly #database: D1Database
+class SessionDatabase extends ForwardingDatabase {
   readonly #note: (point: string | null) => void
   readonly #session: D1DatabaseSession | 'each'
 
   constructor(database: D1Database, note: (point: string | null) => void, session: D1DatabaseSession | 'each') {
-    this.#database = database
+    super(database)
     this.#note = note
     this.#session = session
   }
@@ -65,7 +65,7 @@ class SessionDatabase implements D1Database {
   /** Makes a call, and notes how new its result is. */
   async call<Result>(make: (session: D1DatabaseSession) => Promise<Result>): Promise<Result> {
     // The second call of a session that began at the primary may go to a replica.
-    const session = this.#session === 'each' ? this.#database.withSession('first-primary') : this.#session
+    const session = this.#session === 'each' ? this.withSession('first-primary') : this.#session
     try {
       return await make(session)
     } finally {
@@ -73,35 +73,24 @@ class SessionDatabase implements D1Database {
     }
   }
 
-  prepare(query: string): SessionStatement {
+  override prepare(query: string): SessionStatement {
     return new SessionStatement(this, query, [])
   }
 
-  batch<T>(statements: D1PreparedStatement[]): Promise<D1Result<T>[]> {
+  override batch<T>(statements: D1PreparedStatement[]): Promise<D1Result<T>[]> {
     return this.call(session =>
       session.batch<T>(statements.map(each => (each instanceof SessionStatement ? each.in(session) : each))),
     )
   }
-
-  exec(query: string): Promise<D1ExecResult> {
-    return this.#database.exec(query)
-  }
-
-  withSession(constraint?: D1SessionBookmark | D1SessionConstraint): D1DatabaseSession {
-    return this.#database.withSession(constraint)
-  }
-
-  dump(): Promise<ArrayBuffer> {
-    return this.#database.dump()
-  }
 }
 
-class SessionStatement implements D1PreparedStatement {
+class SessionStatement extends ForwardingStatement {
   readonly #database: SessionDatabase
   readonly #query: string
   readonly #values: readonly unknown[]
 
   constructor(database: SessionDatabase, query: string, values: readonly unknown[]) {
+    super()
     this.#database = database
     this.#query = query
     this.#values = values
@@ -113,31 +102,11 @@ class SessionStatement implements D1PreparedStatement {
     return this.#values.length === 0 ? statement : statement.bind(...this.#values)
   }
 
-  bind(...values: unknown[]): SessionStatement {
+  override bind(...values: unknown[]): SessionStatement {
     return new SessionStatement(this.#database, this.#query, values)
   }
 
-  run<T = Record<string, unknown>>(): Promise<D1Result<T>> {
-    return this.#database.call(session => this.in(session).run<T>())
-  }
-
-  all<T = Record<string, unknown>>(): Promise<D1Result<T>> {
-    return this.#database.call(session => this.in(session).all<T>())
-  }
-
-  first<T = unknown>(column: string): Promise<T | null>
-  first<T = Record<string, unknown>>(): Promise<T | null>
-  first<T>(column?: string): Promise<T | null> {
-    return this.#database.call(session =>
-      column === undefined ? this.in(session).first<T>() : this.in(session).first<T>(column),
-    )
-  }
-
-  raw<T = unknown[]>(options: { columnNames: true }): Promise<[string[], ...T[]]>
-  raw<T = unknown[]>(options?: { columnNames?: false }): Promise<T[]>
-  raw<T>(options?: { columnNames?: boolean }): Promise<T[]> | Promise<[string[], ...T[]]> {
-    return options?.columnNames
-      ? this.#database.call(session => this.in(session).raw<T>({ columnNames: true }))
-      : this.#database.call(session => this.in(session).raw<T>())
+  protected override call<Result>(make: (statement: D1PreparedStatement) => Promise<Result>): Promise<Result> {
+    return this.#database.call(session => make(this.in(session)))
   }
 }

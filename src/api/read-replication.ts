@@ -6,7 +6,7 @@ import { ReplicatedDatabases } from '../store/core/replicas.ts'
 import { type Contract, mayReadReplicas } from './contract.ts'
 
 /** Decides where a request reads, on a deployment with read replicas. */
-export class Databases {
+export class ReadReplication {
   readonly #databases: ReplicatedDatabases<Env>
   readonly #mayReadReplicas: boolean
 
