@@ -14,6 +14,7 @@ import { stored } from '../support/database.ts'
 import { type ApiResponse, client, newOrg, type Org, REVIEWER_EMAIL, sendIn } from '../support/org.ts'
 import { methodOf, newWorld, renew, sampleOf, successesOf, type World } from '../support/samples.ts'
 import { ORIGIN, signIn } from '../support/session.ts'
+import { Flight, passTime } from '../support/simulated-time.ts'
 import { columnsOfTables } from '../support/stored.ts'
 import { anExport, anExportedSpan, exportSpans } from '../support/telemetry.ts'
 import { receive } from '../support/webhooks.ts'
@@ -335,11 +336,11 @@ describe('a request survives any fault in any platform call', () => {
     const faulty = client(headers, faulted.bindings, request => sendIn(context, request, faulted.bindings))
     const withoutFault = bindingsWith(undefined)
     const again = client(headers, withoutFault.bindings, request => sendIn(context, request, withoutFault.bindings))
-    const first = await passTime(faulty[methodOf(contract)](path, sent), faulted)
+    const first = await passTime(faulty[methodOf(contract)](path, sent), faulted.flight)
     const waitedMs = Date.now() - start
     let retried: ApiResponse | undefined
     for (let last = first; isUnfinished(contract, last); last = retried) {
-      retried = await passTime(again[methodOf(contract)](path, sent), withoutFault)
+      retried = await passTime(again[methodOf(contract)](path, sent), withoutFault.flight)
     }
     const after = await countValues(counting)
     return { first, calls: faulted.calls, waitedMs, retried, added: difference(after, before) }
@@ -362,70 +363,32 @@ const hasStored = (binding: Binding, result: unknown): boolean =>
 
 const Written = v.object({ meta: v.object({ rows_written: v.pipe(v.number(), v.minValue(1)) }) })
 
-/**
- * Bindings with a fault in one call, and the calls made, whether none is in progress, and whether the last one hangs.
- */
+/** Bindings with a fault in one call, the calls made, and what's in flight. */
 function bindingsWith(strike: Strike | undefined) {
   const calls: Call[] = []
-  let underWay = 0
-  let hangs = false
+  const flight = new Flight()
   const faultAt = (index: number) =>
     strike && (index === strike.at || (strike.fault.stays && index > strike.at)) ? strike.fault : undefined
   const intercept: Intercept = async (binding, call) => {
     const made: Call = { binding, stores: false }
     const fault = faultAt(calls.push(made) - 1)
-    hangs = false
     const takeEffect = async () => {
-      underWay++
-      const result = await call().finally(() => underWay--)
+      const result = await flight.run(call)
       made.stores = hasStored(binding, result)
       return result
     }
     if (!fault) return takeEffect()
     if (fault.takesEffect) await takeEffect()
     if (fault.message) throw new Error(fault.message[binding])
-    hangs = true
-    return new Promise<never>(() => {})
+    return flight.hang()
   }
-  return {
-    bindings: withoutConsumer(wrapBindings(intercept), intercept),
-    calls,
-    isWaiting: () => underWay === 0,
-    isHanging: () => hangs,
-  }
+  return { bindings: withoutConsumer(wrapBindings(intercept), intercept), calls, flight }
 }
 
 /** Leaves out the queue's consumer, whose effects aren't those of the request. */
 function withoutConsumer(bindings: Env, intercept: Intercept): Env {
   const queue = { send: () => intercept('JOBS', async () => 'sent') } as unknown as Queue<Job>
   return { ...bindings, JOBS: queue, EVENTS: queue }
-}
-
-/** Roughly the longest pause that the service makes between calls. */
-const STEP_MS = 250
-
-/**
- * Advances the time while `response` waits only for timers. Unless a call hangs, it advances in small steps, because work
- * between calls may be slow on a busy machine, and an earlier request's timer may be far in the future.
- */
-async function passTime<T>(
-  response: Promise<T>,
-  { isWaiting, isHanging }: ReturnType<typeof bindingsWith>,
-): Promise<T> {
-  let isSettled = false
-  const watched = response.finally(() => {
-    isSettled = true
-  })
-  for (let idle = 0; !isSettled; ) {
-    await scheduler.wait(1)
-    // Reading an R2 object's body after the call isn't a call, and finishes immediately.
-    idle = isWaiting() ? idle + 1 : 0
-    if (idle <= 3 || vi.getTimerCount() === 0) continue
-    const step = isHanging() ? null : setTimeout(() => {}, STEP_MS)
-    await vi.advanceTimersToNextTimerAsync()
-    clearTimeout(step)
-  }
-  return watched
 }
 
 /** Tables whose counts are compared as sums, because only the first decision of a day or a step adds a row. */
