@@ -43,6 +43,11 @@ export interface Probe {
 export const TRACES: readonly string[] = ['trace_a', 'trace_b', 'trace_c']
 const uuids = (first: string) => [1, 2, 3, 4].map(digit => `${first}0000000-0000-4000-8000-00000000000${digit}`)
 export const SPANS = uuids('a')
+/**
+ * With several databases, the ids of spans and feedback are unique only within one. So each trace gets ids of its own:
+ * the model knows nothing of databases.
+ */
+export const ownSpanId = (place: number, id: string): string => `${place}${id.slice(1)}`
 const OBSERVATIONS = [...uuids('b'), ...uuids('9')]
 const FEEDBACK = ['f1', 'f2', 'f\u00003'] as const
 /** The most calls in a crowd. */

@@ -9,17 +9,16 @@ import { assertExplainable, race } from './races.ts'
 import {
   anonymous,
   appendEpoch,
+  endRuns,
   expanded,
-  leftovers,
   modelResponseOf,
-  newTenant,
   pass,
   type Received,
-  reportedDeletions,
   runJob,
   sendBatch,
   sendOne,
   type Tenant,
+  withTenant,
 } from './service.ts'
 import { expectedView, mustEqual, queriesOf, readView, settled } from './view.ts'
 
@@ -39,26 +38,6 @@ const TIMEOUT_MS = 60_000 * THOROUGHNESS
 /** Checks a property. Shrinking stops before the test times out, so that its result is printed. */
 const check = <Values>(runs: number, property: fc.IAsyncProperty<Values>): Promise<void> =>
   fc.assert(property, { numRuns: runs * THOROUGHNESS, interruptAfterTimeLimit: TIMEOUT_MS - 10_000, ...REPLAY })
-
-/**
- * Runs with a fresh tenant, and asserts that nothing is left once its traces are deleted, and that a webhook got an
- * event for each deletion.
- */
-async function withTenant(run: (tenant: Tenant) => Promise<void>): Promise<void> {
-  const tenant = await newTenant()
-  let left: string[] = []
-  let reported: string[] = []
-  try {
-    await run(tenant)
-  } finally {
-    left = await leftovers(tenant)
-    reported = await reportedDeletions(tenant, received)
-    // Restore the real clock, because fast-check needs one that advances.
-    vi.useRealTimers()
-  }
-  mustEqual('the rows left by deleted traces', left, [])
-  mustEqual('the deletions reported to webhooks', reported.toSorted(), tenant.deleted.toSorted())
-}
 
 /** Asserts that the service returns the same as the model. */
 async function mustRead(tenant: Tenant, world: World, probed: readonly Probe[], steps: readonly Step[]): Promise<void> {
@@ -83,7 +62,7 @@ let played = 0
 async function play(tenant: Tenant, before: World, steps: readonly Step[], times = 1): Promise<World> {
   let world = before
   for (const { after, action } of steps) {
-    if (isSharded && ++played % 3 === 0) await appendEpoch(tenant, played / 3)
+    if (isSharded && ++played % 3 === 0) await appendEpoch(tenant.projectId, played / 3)
     const at = pass(after)
     if (!isCommand(action)) {
       await runJob(tenant, action)
@@ -134,17 +113,18 @@ beforeEach(() => {
   received = receive()
 })
 
-afterEach(() => {
+afterEach(async () => {
+  await endRuns()
   vi.useRealTimers()
   vi.restoreAllMocks()
-})
+}, 120_000)
 
 describe('calls end in the state that the contract defines', () => {
   it('if sent one by one', { timeout: TIMEOUT_MS }, () =>
     check(
       25,
       fc.asyncProperty(sequence(25, 0), probes, (sent, probed) =>
-        withTenant(async tenant => {
+        withTenant(received, async tenant => {
           const steps = expandSteps(sent, tenant)
           await mustRead(tenant, await play(tenant, EMPTY, steps), probed, steps)
         }),
@@ -156,7 +136,7 @@ describe('calls end in the state that the contract defines', () => {
     check(
       15,
       fc.asyncProperty(sequence(15, 0), probes, (sent, probed) =>
-        withTenant(async tenant => {
+        withTenant(received, async tenant => {
           const steps = expandSteps(sent, tenant)
           const world = await play(tenant, EMPTY, steps, 2)
           await mustRead(tenant, world, probed, steps)
@@ -171,8 +151,8 @@ describe('calls end in the state that the contract defines', () => {
     check(
       20,
       fc.asyncProperty(sequence(25, 1), sizes, probes, (sent, sizes, probed) =>
-        withTenant(single =>
-          withTenant(async batched => {
+        withTenant(received, single =>
+          withTenant(received, async batched => {
             const steps = expandSteps(sent, batched)
             const { world, results } = await playBatches(batched, steps, sizes)
             await mustRead(batched, world, probed, steps)
@@ -194,7 +174,7 @@ describe('calls end in the state that the contract defines', () => {
     check(
       15,
       fc.asyncProperty(crowd, ({ first, requests }) =>
-        withTenant(async tenant => {
+        withTenant(received, async tenant => {
           const steps = expandSteps(
             requests.flatMap(({ events }) => events.map(action => ({ after: 0, action }))),
             tenant,
@@ -229,7 +209,7 @@ describe('calls end in the state that the contract defines', () => {
       check(
         35,
         fc.asyncProperty(sequence(5, 1), racers, fc.scheduler(), (sent, racing, schedule) =>
-          withTenant(async tenant => {
+          withTenant(received, async tenant => {
             const steps = expandSteps(sent, tenant)
             const before = await play(tenant, EMPTY, steps)
             const runners = racing.map(racer => expanded(racer, tenant.ids))

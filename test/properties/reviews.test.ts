@@ -3,9 +3,11 @@ import { afterEach, beforeEach, describe, inject, it, vi } from 'vitest'
 import type { Env } from '../../src/env.ts'
 import { wrapBindings } from '../support/bindings.ts'
 import { timeAfter } from '../support/builders.ts'
-import { type Client, client, newOrg } from '../support/org.ts'
+import { isSharded } from '../support/database.ts'
+import { type ApiResponse, type Client, client, newOrg } from '../support/org.ts'
 import { newReviewed, reviewerOf } from '../support/reviews.ts'
 import { receive, recordedEvents, subscribe } from '../support/webhooks.ts'
+import { appendEpoch, endRuns, onRealClock, startClock } from './service.ts'
 
 const THOROUGHNESS = inject('propertyRuns')
 
@@ -73,13 +75,20 @@ function delayed(delays: readonly number[]): Env {
   })
 }
 
+/** How many epochs have begun. */
+let epochs = 0
+
 async function play({ rounds, delays }: { rounds: Act[][]; delays: number[] }) {
+  if (isSharded) startClock()
   const org = await newOrg()
   await subscribe(org)
   const fixture = await newReviewed('Yes', org)
-  const second = crypto.randomUUID()
-  await fixture.step({ span_id: second, output: 'Yes' })
-  const spanIds = [fixture.spanId, second]
+  if (isSharded) await appendEpoch(org.project.id, epochs++)
+  // With several databases, the second span is in another trace, which may be in another one.
+  const other = isSharded ? await newReviewed('Yes', org) : { ...fixture, spanId: crypto.randomUUID() }
+  if (!isSharded) await fixture.step({ span_id: other.spanId, output: 'Yes' })
+  const homes = [fixture, other]
+  const spanIds = homes.map(({ spanId }) => spanId)
   const bindings = delayed(delays)
   const reviewers = await Promise.all(
     Array.from({ length: AGENT + 1 }, async (_, index) => {
@@ -97,7 +106,7 @@ async function play({ rounds, delays }: { rounds: Act[][]; delays: number[] }) {
         const spanId = spanIds[act.span] ?? ''
         if (act.kind === 'output') {
           const timestamp = timeAfter(clock++)
-          await fixture.observe({ span_id: spanId, data: valueFor(act), timestamp })
+          await homes[act.span]?.observe({ span_id: spanId, data: valueFor(act), timestamp })
           return
         }
         const by = reviewers[act.reviewer]
@@ -113,8 +122,9 @@ async function play({ rounds, delays }: { rounds: Act[][]; delays: number[] }) {
         results.push({ act, ...result })
       }),
     )
+    if (isSharded) await appendEpoch(org.project.id, epochs++)
   }
-  return { org, fixture, spanIds, reviewers, results }
+  return { org, traceIds: homes.map(({ id }) => id), spanIds, reviewers, results }
 }
 
 async function send(by: Client, spanId: string, body: object, { isGuarded, isBulk }: Act, tag: string) {
@@ -148,58 +158,72 @@ function mustEqual(what: string, found: unknown, expected: unknown): void {
 
 // Nothing leaves the tests if a job sends events.
 beforeEach(() => void receive())
-afterEach(() => vi.restoreAllMocks())
+afterEach(async () => {
+  await endRuns()
+  vi.restoreAllMocks()
+}, 120_000)
 
 describe('reviews by several reviewers at the same time', () => {
   it('leave a history that replays to the current state, no matter how they interleave', {
     timeout: 120_000 * THOROUGHNESS,
   }, async () => {
-    const property = fc.asyncProperty(scenario, async drawn => {
-      const { org, fixture, spanIds, reviewers, results } = await play(drawn)
-      const trace = (await org.read.get(`/api/traces/${fixture.id}`)).body
-      const queue = (await org.read.get('/api/review-queue?projectSlug=support')).body
-      const decisionIds: string[] = []
-      let reviewed = 0
-      let toReview = 0
-      let isChanged = false
-      for (const [index, spanId] of spanIds.entries()) {
-        const history: Entry[] = (await org.read.get(`/api/spans/${spanId}/reviews`)).body.reviews
-        decisionIds.push(...history.map(({ id }) => id))
-        const span = (await org.read.get(`/api/spans/${spanId}`)).body
-        const { approvedOutput, state, by } = replay(history)
-        mustEqual('the approved output', span.approvedOutput, approvedOutput)
-        mustEqual('the review', [span.review.state, span.review.by], [state, by])
-        const shown = trace.spans.find(({ id }: { id: string }) => id === spanId)
-        mustEqual('the span in its trace', shown.review, span.review)
-        const ofSpan = results.filter(({ act }) => act.span === index)
-        const done = ofSpan.filter(({ status, act }) => status === 200 && act.reviewer !== AGENT)
-        const agents = span.suggestions.map(({ by }: { by: string }) => by)
-        const isAgents = agents.length === 0 || (agents.length === 1 && agents[0] === reviewers[AGENT]?.userId)
-        mustEqual('whether all suggestions are of the agent', isAgents, true)
-        mustEqual('the number of successful responses and of decisions', history.length, done.length)
-        for (const { status, act } of ofSpan) {
-          const allowed = [200, ...(act.isGuarded ? [412] : []), ...(act.kind === 'accept' ? [422] : [])]
-          if (!allowed.includes(status)) throw new Error(`${act.kind} returned ${status}`)
+    const property = fc.asyncProperty(scenario, drawn =>
+      onRealClock(async () => {
+        const { org, traceIds, spanIds, reviewers, results } = await play(drawn)
+        const traces = new Map<string, ApiResponse['body']>()
+        for (const id of new Set(traceIds)) traces.set(id, (await org.read.get(`/api/traces/${id}`)).body)
+        const queue = (await org.read.get('/api/review-queue?projectSlug=support')).body
+        const decisionIds: string[] = []
+        const counts = new Map(traceIds.map(id => [id, { reviewed: 0, toReview: 0, isChanged: false }]))
+        for (const [index, spanId] of spanIds.entries()) {
+          const history: Entry[] = (await org.read.get(`/api/spans/${spanId}/reviews`)).body.reviews
+          decisionIds.push(...history.map(({ id }) => id))
+          const span = (await org.read.get(`/api/spans/${spanId}`)).body
+          const { approvedOutput, state, by } = replay(history)
+          mustEqual('the approved output', span.approvedOutput, approvedOutput)
+          mustEqual('the review', [span.review.state, span.review.by], [state, by])
+          const [trace, count] = [traces.get(traceIds[index] ?? ''), counts.get(traceIds[index] ?? '')]
+          if (!count) throw new Error('trace not found')
+          const shown = trace.spans.find(({ id }: { id: string }) => id === spanId)
+          mustEqual('the span in its trace', shown.review, span.review)
+          const ofSpan = results.filter(({ act }) => act.span === index)
+          const done = ofSpan.filter(({ status, act }) => status === 200 && act.reviewer !== AGENT)
+          const agents = span.suggestions.map(({ by }: { by: string }) => by)
+          const isAgents = agents.length === 0 || (agents.length === 1 && agents[0] === reviewers[AGENT]?.userId)
+          mustEqual('whether all suggestions are of the agent', isAgents, true)
+          mustEqual('the number of successful responses and of decisions', history.length, done.length)
+          for (const { status, act } of ofSpan) {
+            const allowed = [200, ...(act.isGuarded ? [412] : []), ...(act.kind === 'accept' ? [422] : [])]
+            if (!allowed.includes(status)) throw new Error(`${act.kind} returned ${status}`)
+          }
+          const userIds = done.map(({ act }) => reviewers[act.reviewer]?.userId ?? '')
+          mustEqual('who decided', history.map(entry => entry.by).toSorted(), userIds.toSorted())
+          const isQueued = queue.spans.some(({ id }: { id: string }) => id === spanId)
+          const isCurrent = state !== 'unreviewed' && !span.review.stale
+          if (isCurrent && state === 'accepted') mustEqual('an accepted output', span.output, span.approvedOutput)
+          mustEqual('whether the span is in the queue', isQueued, !isCurrent && span.output !== null)
+          if (isCurrent) count.reviewed++
+          else if (span.output !== null) count.toReview++
+          if (isCurrent && state === 'corrected') count.isChanged = true
         }
-        const userIds = done.map(({ act }) => reviewers[act.reviewer]?.userId ?? '')
-        mustEqual('who decided', history.map(entry => entry.by).toSorted(), userIds.toSorted())
-        const isQueued = queue.spans.some(({ id }: { id: string }) => id === spanId)
-        const isCurrent = state !== 'unreviewed' && !span.review.stale
-        if (isCurrent && state === 'accepted') mustEqual('an accepted output', span.output, span.approvedOutput)
-        mustEqual('whether the span is in the queue', isQueued, !isCurrent && span.output !== null)
-        if (isCurrent) reviewed++
-        else if (span.output !== null) toReview++
-        if (isCurrent && state === 'corrected') isChanged = true
-      }
-      const events = (await recordedEvents(org)).filter(({ type }) => type === 'span.reviewed')
-      mustEqual('the events', events.map(event => event.subject_id).toSorted(), decisionIds.toSorted())
-      const whole = isChanged ? 'corrected' : 'accepted'
-      const state = reviewed === 0 ? 'unreviewed' : toReview > 0 ? 'mixed' : whole
-      mustEqual('the trace', [trace.reviewedCount, trace.reviewState], [reviewed, state])
-      mustEqual('the remaining count', queue.remaining, toReview)
-      const { traces } = (await org.read.get(`/api/traces?projectSlug=support&review=${state}`)).body
-      mustEqual('the list', traces.length, 1)
-    })
+        const events = (await recordedEvents(org)).filter(({ type }) => type === 'span.reviewed')
+        mustEqual('the events', events.map(event => event.subject_id).toSorted(), decisionIds.toSorted())
+        const states: string[] = []
+        for (const [id, { reviewed, toReview, isChanged }] of counts) {
+          const whole = isChanged ? 'corrected' : 'accepted'
+          const state = reviewed === 0 ? 'unreviewed' : toReview > 0 ? 'mixed' : whole
+          const { reviewedCount, reviewState } = traces.get(id)
+          mustEqual('the trace', [reviewedCount, reviewState], [reviewed, state])
+          states.push(state)
+        }
+        const toReview = [...counts.values()].reduce((sum, count) => sum + count.toReview, 0)
+        mustEqual('the remaining count', queue.remaining, toReview)
+        for (const state of new Set(states)) {
+          const listed = (await org.read.get(`/api/traces?projectSlug=support&review=${state}`)).body.traces
+          mustEqual('the list', listed.length, states.filter(each => each === state).length)
+        }
+      }),
+    )
     await fc.assert(property, { numRuns: 60 * THOROUGHNESS, interruptAfterTimeLimit: 100_000 * THOROUGHNESS })
   })
 
@@ -225,6 +249,6 @@ describe('reviews by several reviewers at the same time', () => {
       mustEqual('the number of successful requests', responses.filter(({ status }) => status === 200).length, 1)
       mustEqual('the history', (await fixture.history()).length, 1)
     })
-    await fc.assert(property, { numRuns: 20 * THOROUGHNESS })
+    await fc.assert(property, { numRuns: 20 * THOROUGHNESS, interruptAfterTimeLimit: 50_000 * THOROUGHNESS })
   })
 })

@@ -1,15 +1,19 @@
 import { createExecutionContext, createMessageBatch, getQueueResult } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { vi } from 'vitest'
+import { parseEpochs, withEpoch } from '../../src/domain/shards.ts'
 import type { Env, Job as QueuedJob } from '../../src/env.ts'
 import { consume } from '../../src/jobs/consumer.ts'
 import { sweep } from '../../src/jobs/sweep.ts'
 import { EPOCH_DELAY_MS } from '../../src/limits.ts'
-import { isSharded, stored } from '../support/database.ts'
+import { HOMES } from '../../src/store/schema/homes.ts'
+import { databases, isSharded, stored } from '../support/database.ts'
 import { type ApiResponse, admin, type Client, client } from '../support/org.ts'
+import { columnsOfTables } from '../support/stored.ts'
 import { type Received as ReceivedEvent, recordedEvents, subscribe } from '../support/webhooks.ts'
-import { expand, FEEDBACK_IDS, type Job, type Racer, TRACES } from './commands.ts'
+import { expand, FEEDBACK_IDS, type Job, ownSpanId, type Racer, TRACES } from './commands.ts'
 import type { Command, Event, Ids, ModelResponse } from './model.ts'
+import { mustEqual } from './view.ts'
 
 /** A fresh organization with its clients and ids. */
 export interface Tenant {
@@ -25,11 +29,14 @@ export interface Tenant {
   deleted: string[]
 }
 
+const DAY_MS = 24 * 3_600_000
+
 /**
  * The time that the service sees. Each tenant starts a second after the previous one, so that time-based keys stay
- * distinct.
+ * distinct. Databases compare epochs with their own clocks, which can't be simulated, so with several databases, this is
+ * the past: for all of them, each epoch has begun.
  */
-let clock = Date.now()
+let clock = Date.now() - (isSharded ? 30 * DAY_MS : 0)
 
 /** When cron last ran. It's later than every object's time, so that a sweep deletes all orphans. */
 let cronTime = Date.now()
@@ -41,7 +48,7 @@ export function pass(milliseconds: number): number {
   return clock
 }
 
-export async function newTenant(): Promise<Tenant> {
+async function newTenant(): Promise<Tenant> {
   pass(1000)
   const slug = `org-${crypto.randomUUID()}`
   const { apiKey, id: organizationId } = (await admin().post('/api/orgs', { slug, name: 'Test' })).body
@@ -114,14 +121,66 @@ const PATHS = {
 }
 
 /** The databases of the epochs that a run goes through. */
-const EPOCHS = ['1', '2', '1.2', '2.1'] as const
+const EPOCHS = [[1], [2], [1, 2], [2, 1], [3, 4], [1, 2, 3, 4], [4, 1]].filter(epoch =>
+  epoch.every(shard => shard < databases.length),
+)
 
-/** Appends an epoch to the project and waits until it has begun. Then new traces go to other databases. */
-export async function appendEpoch({ projectId }: Tenant, nth: number): Promise<void> {
-  const epoch = `${clock + EPOCH_DELAY_MS}@${EPOCHS[nth % EPOCHS.length]}`
-  await stored.prepare(`update projects set epochs = epochs || ' ' || ? where id = ?`).bind(epoch, projectId).run()
+/** Starts a run on the service's clock, an hour or more before midnight: a run counts what happens on its day. */
+export function startClock(): void {
+  const leftMs = DAY_MS - (clock % DAY_MS)
+  pass(leftMs < DAY_MS / 24 ? leftMs : 1000)
+}
+
+/** Runs that haven't ended. */
+const running = new Set<Promise<void>>()
+
+/** Restores the real clock after a run, because fast-check needs one that advances. */
+export function onRealClock(run: () => Promise<void>): Promise<void> {
+  const ended = run().finally(() => {
+    vi.useRealTimers()
+    running.delete(ended)
+  })
+  running.add(ended)
+  return ended
+}
+
+/** Waits for a run that fast-check abandoned because time was up. It would change the next test's clock. */
+export const endRuns = () => Promise.allSettled(running)
+
+const storedEpochs = (projectId: string) =>
+  env.DB.prepare('select epochs from projects where id = ?').bind(projectId).first<string>('epochs')
+
+/** The epochs of a project. */
+export const epochsIn = async (projectId: string) => parseEpochs(await storedEpochs(projectId))
+
+/** Appends an epoch to a project and waits until it has begun. Then new traces go to other databases. */
+export async function appendEpoch(projectId: string, nth: number): Promise<void> {
+  const after = withEpoch(await storedEpochs(projectId), EPOCHS[nth % EPOCHS.length] ?? [], {
+    now: clock,
+    from: clock + EPOCH_DELAY_MS,
+  })
+  await env.DB.prepare('update projects set epochs = ? where id = ?').bind(after, projectId).run()
   pass(EPOCH_DELAY_MS + 1)
 }
+
+/**
+ * Runs with a fresh tenant, and asserts that nothing is left once its traces are deleted, and that a webhook got an
+ * event for each deletion. `received` is what the webhooks of all tenants got.
+ */
+export const withTenant = (received: readonly ReceivedEvent[], run: (tenant: Tenant) => Promise<void>): Promise<void> =>
+  onRealClock(async () => {
+    const tenant = await newTenant()
+    let left: string[] = []
+    let reported: string[] = []
+    try {
+      await run(tenant)
+    } finally {
+      left = await leftovers(tenant)
+      reported = await reportedDeletions(tenant, received)
+    }
+    mustEqual('the rows left by deleted traces', left, [])
+    mustEqual('the deletions reported to webhooks', reported.toSorted(), tenant.deleted.toSorted())
+  })
 
 /** Sends one call. */
 export const sendOne = (client: Client, command: Command, { trace }: Ids): Promise<ApiResponse> =>
@@ -132,9 +191,10 @@ export const sendOne = (client: Client, command: Command, { trace }: Ids): Promi
 /** The status and body of a response, or of one result in a batch. */
 export type Received = Pick<ApiResponse, 'status' | 'body'>
 
-/** Sends events as a batch, and returns their results. */
+/** Sends events as a batch, and returns their results. If the whole batch failed, its response is that of each event. */
 export async function sendBatch(client: Client, events: readonly Event[]): Promise<Received[]> {
   const { status, body } = await client.post('/api/v1/batch', { events })
+  if (status === 503) return events.map(() => ({ status, body }))
   if (status !== 207) throw new Error(`the batch returned ${status}: ${JSON.stringify(body)}`)
   return body.results
 }
@@ -159,16 +219,13 @@ export function anonymous({ status, body }: Received, prefix = ''): Received {
 export const expanded = <Sent extends Command | Job | Racer>(sent: Sent, ids: Ids): Sent =>
   'body' in sent ? { ...sent, body: withOwnIds(expand(sent.body, ids), ids) } : sent
 
-/**
- * With several databases, the ids of spans and feedback are unique only within one. So each trace gets ids of its own:
- * the model knows nothing of databases.
- */
+/** Gives each trace ids of its own if there are several databases. */
 function withOwnIds<Body extends object>(body: Body, { root }: Ids): Body {
   if (!isSharded) return body
   const { trace_id, span_id, parent_span_id, feedback_id } = body as Record<string, unknown>
   const place = TRACES.indexOf(String(trace_id))
   const spanOf = (id: unknown) =>
-    typeof id === 'string' && id.toLowerCase() !== root(String(trace_id)) ? `${place}${id.slice(1)}` : id
+    typeof id === 'string' && id.toLowerCase() !== root(String(trace_id)) ? ownSpanId(place, id) : id
   return {
     ...body,
     ...(span_id !== undefined && { span_id: spanOf(span_id) }),
@@ -181,9 +238,9 @@ function withOwnIds<Body extends object>(body: Body, { root }: Ids): Body {
 export async function runJob(tenant: Tenant, job: Job, bindings: Env = env): Promise<void> {
   if (job.type === 'sweep') {
     cronTime = Math.max(cronTime, clock) + 60_001 + job.hours * 3_600_000
-    const { JOBS, EVENTS, ...withoutQueue } = env
+    const { JOBS, EVENTS, ...withoutQueue } = bindings
     const queue = queueInto(tenant.queued)
-    await sweep(job.hasQueue ? { ...env, JOBS: queue, EVENTS: queue } : withoutQueue, cronTime)
+    await sweep(job.hasQueue ? { ...bindings, JOBS: queue, EVENTS: queue } : withoutQueue, cronTime)
   }
   const messages = tenant.queued.splice(0).map(body => ({ id: 'job', timestamp: new Date(), attempts: 1, body }))
   for (const message of messages) await deliver(message, bindings)
@@ -199,15 +256,26 @@ async function deliver(
   if (explicitAcks.length === 0) throw new Error(`the job ${JSON.stringify(message.body)} failed`)
 }
 
+/** The tables with rows that belong to traces. */
+let tablesOfTraces: Promise<string[]> | undefined
+
+async function findTablesOfTraces(): Promise<string[]> {
+  const columns = await columnsOfTables()
+  return Object.entries(HOMES).flatMap(([table, home]) =>
+    home === 'trace' && columns.get(table)?.includes('trace_key') ? [table] : [],
+  )
+}
+
 /**
  * Deletes a tenant's traces, runs every job, and returns what remains of the traces. Also removes the remains, so that
  * they don't affect the next run.
  */
-export async function leftovers(tenant: Tenant): Promise<string[]> {
+async function leftovers(tenant: Tenant): Promise<string[]> {
   for (const trace_id of TRACES) await sendOne(tenant.client, { type: 'delete', trace_id }, tenant.ids)
   // Cron looks for orphans only if nothing is left to purge.
   for (let run = 0; run < 2; run++) await runJob(tenant, { type: 'sweep', hours: 25, hasQueue: true })
-  const tables = ['spans', 'observations', 'feedback', 'trace_fields']
+  tablesOfTraces ??= findTablesOfTraces()
+  const tables = await tablesOfTraces
   const orphans = 'trace_key not in (select key from traces)'
   const counts = await stored.batch<{ n: number }>([
     stored.prepare(`select count(*) as n from traces where deleted_at is not null`),
@@ -230,7 +298,7 @@ export async function leftovers(tenant: Tenant): Promise<string[]> {
  * The ids of the traces whose deletion was recorded as an event, once for each event. Cron deletes old ones that were
  * delivered.
  */
-export async function reportedDeletions(
+async function reportedDeletions(
   { organizationId, projectId }: Tenant,
   received: readonly ReceivedEvent[],
 ): Promise<string[]> {

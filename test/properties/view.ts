@@ -1,5 +1,6 @@
+import { isSharded } from '../support/database.ts'
 import type { Client } from '../support/org.ts'
-import { leavesSent, type Probe, SPANS, type Step, TRACES } from './commands.ts'
+import { leavesSent, ownSpanId, type Probe, SPANS, type Step, TRACES } from './commands.ts'
 import {
   detailOf,
   type Fields,
@@ -67,7 +68,10 @@ export const expectedView = (world: World, ids: Ids, queries: readonly Query[]):
   })),
 })
 
-const spanIds = (ids: Ids): string[] => [...SPANS, ...TRACES.map(ids.root)]
+export const spanIds = (ids: Ids): string[] => [
+  ...(isSharded ? TRACES.flatMap((_, place) => SPANS.map(id => ownSpanId(place, id))) : SPANS),
+  ...TRACES.map(ids.root),
+]
 
 /** The searches for the data that probes select. */
 export function queriesOf(probes: readonly Probe[], steps: readonly Step[]): Query[] {
@@ -79,7 +83,7 @@ export function queriesOf(probes: readonly Probe[], steps: readonly Step[]): Que
   })
 }
 
-const parametersOf = ({ name, status, fields }: Query, prefix: string): URLSearchParams =>
+export const parametersOf = ({ name, status, fields }: Query, prefix: string): URLSearchParams =>
   new URLSearchParams([
     ...(name === undefined ? [] : [['name', name]]),
     ...(status === undefined ? [] : [['status', status]]),
@@ -87,7 +91,7 @@ const parametersOf = ({ name, status, fields }: Query, prefix: string): URLSearc
   ])
 
 /** Whether the ingestion API accepts the search. It reserves some names and requires at least one parameter. */
-const isSearch = ({ name, status, fields }: Query): boolean =>
+export const isSearch = ({ name, status, fields }: Query): boolean =>
   fields.every(({ path }) => !['name', 'status', 'limit'].includes(path)) &&
   (name !== undefined || status !== undefined || fields.length > 0)
 
@@ -98,7 +102,7 @@ async function get(client: Client, path: string) {
 }
 
 /** Removes the times of receipt, which the model doesn't know. */
-const withoutReceipt = <Body>(body: Body): Body =>
+export const withoutReceipt = <Body>(body: Body): Body =>
   JSON.parse(JSON.stringify(body), (field, value) => (/^received_?[Aa]t$/.test(field) ? undefined : value))
 
 /** Reads the items of all pages of a list. `list` and `next` are the fields with the items and the cursor. */
@@ -139,7 +143,7 @@ export function detailIn(read: Detail | null, emails: ReadonlyMap<string, string
 
 export type Detail = Fields & { spans: Fields[]; feedback: (Fields & { userId: string })[] }
 
-const withoutEtag = ({ etag, ...span }: Fields): Fields => span
+export const withoutEtag = ({ etag, ...span }: Fields): Fields => span
 
 /** A view as text for comparison, with the fields of objects sorted by name. */
 export const textOf = (view: object): string => JSON.stringify(view, (_, value) => sorted(value), 1)

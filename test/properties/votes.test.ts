@@ -2,13 +2,16 @@ import { env } from 'cloudflare:workers'
 import * as fc from 'fast-check'
 import { afterEach, beforeEach, describe, inject, it, vi } from 'vitest'
 import { datasetUuid } from '../../src/domain/ids.ts'
+import { inShard } from '../../src/env.ts'
 import { runJob } from '../../src/jobs/consumer.ts'
 import { wrapBindings } from '../support/bindings.ts'
 import { timeAfter } from '../support/builders.ts'
-import { jobPlace, stored } from '../support/database.ts'
+import { databases, isSharded, placeOf, stored } from '../support/database.ts'
 import { client, newOrg } from '../support/org.ts'
+import { newReviewed } from '../support/reviews.ts'
 import { adjudicatorOf, newVoted, setPolicy } from '../support/voting.ts'
 import { receive, recordedEvents, subscribe } from '../support/webhooks.ts'
+import { appendEpoch, endRuns, onRealClock, startClock } from './service.ts'
 
 const THOROUGHNESS = inject('propertyRuns')
 
@@ -42,14 +45,19 @@ type Act = typeof act extends fc.Arbitrary<infer Value> ? Value : never
  * them, or the reply gets lost.
  */
 const MOMENTS = ['before', 'midway', 'after'] as const
-const fault = fc.record({ at: fc.nat(11), moment: fc.constantFrom(...MOMENTS) })
+const database = fc.nat(databases.length - 1)
+const fault = fc.record({ at: fc.nat(11), moment: fc.constantFrom(...MOMENTS), database })
 
-/** Rounds of concurrent acts, the turns that each D1 call waits, and the calls that fail. */
+/** The database that fails throughout a round, if any. */
+const outages = isSharded ? fc.array(fc.option(database, { freq: 2 }), { maxLength: 6 }) : fc.constant([])
+
+/** Rounds of concurrent acts, the turns that each D1 call waits, and the calls and databases that fail. */
 const scenario = fc.record({
   reviewers: fc.integer({ min: 1, max: 3 }),
   rounds: fc.array(fc.array(act, { minLength: 1, maxLength: 4 }), { minLength: 2, maxLength: 6 }),
   delays: fc.array(fc.nat(3), { minLength: 1, maxLength: 12 }),
   faults: fc.array(fault, { maxLength: 4 }),
+  outages,
 })
 /** Rounds in which everybody decides on one span at once. */
 const races = fc.record({
@@ -71,41 +79,57 @@ const races = fc.record({
   ),
   delays: fc.array(fc.nat(2), { minLength: 1, maxLength: 5 }),
   faults: fc.array(fault, { maxLength: 1 }),
+  outages,
 })
 
 type Scenario = typeof scenario extends fc.Arbitrary<infer Value> ? Value : never
 
 /** Bindings whose D1 calls each wait a few turns, and of which some calls of D1 and of the queue fail. */
-function unsteady({ delays, faults }: Pick<Scenario, 'delays' | 'faults'>) {
+function unsteady({ delays, faults }: Pick<Scenario, 'delays' | 'faults'>, weather: { outage: number | null }) {
   let calls = 0
-  return wrapBindings(async (binding, call, breakOff) => {
+  const callsOf = new Map<number | undefined, number>()
+  return wrapBindings(async (binding, call, breakOff, number) => {
     if (binding !== 'DB' && binding !== 'JOBS') return call()
-    const index = calls++
-    for (let turns = delays[index % delays.length] ?? 0; turns > 0; turns--) await scheduler.wait(0)
-    const moment = faults.find(({ at }) => at === index % 12)?.moment
+    for (let turns = delays[calls++ % delays.length] ?? 0; turns > 0; turns--) await scheduler.wait(0)
+    const index = callsOf.get(number) ?? 0
+    callsOf.set(number, index + 1)
+    const isDown = number !== undefined && number === weather.outage
+    const isHit = ({ at, database }: (typeof faults)[number]) => at === index % 12 && database === (number ?? database)
+    const moment = isDown ? 'before' : faults.find(isHit)?.moment
     if (moment === undefined) return call()
     if (moment === 'midway') await breakOff?.().catch(() => {})
     if (moment === 'after') await call()
-    throw new Error('D1_ERROR: Network connection lost.')
+    throw new Error(isDown ? 'D1_ERROR: D1 DB is overloaded.' : 'D1_ERROR: Network connection lost.')
   })
 }
 
-async function play({ reviewers, rounds, ...unsteadiness }: Scenario) {
+/** How many epochs have begun. */
+let epochs = 0
+
+async function play({ reviewers, rounds, outages, ...unsteadiness }: Scenario) {
+  if (isSharded) startClock()
   const tenant = await newOrg()
   await subscribe(tenant)
   const fixture = await newVoted('Root', { reviewers }, tenant)
-  const { org, step, observe } = fixture
+  const { org } = fixture
+  if (isSharded) await appendEpoch(org.project.id, epochs++)
+  // With several databases, the second span may be in another one.
+  const homes = [fixture, isSharded ? await newReviewed('Root', org) : fixture]
   const spanIds = [crypto.randomUUID(), crypto.randomUUID()]
-  for (const [index, span_id] of spanIds.entries()) await step({ span_id, step_id: STEPS[index], output: { a: index } })
-  const bindings = unsteady(unsteadiness)
+  for (const [index, home] of homes.entries()) {
+    await home.step({ span_id: spanIds[index], step_id: STEPS[index], output: { a: index } })
+  }
+  const places = await Promise.all(homes.map(async ({ id }) => (await placeOfTrace(id)).shard))
+  const weather: { outage: number | null } = { outage: null }
+  const bindings = unsteady(unsteadiness, weather)
   const people = [fixture.ada, fixture.ben, fixture.cleo, await adjudicatorOf(org)]
   const clients = people.map(({ key }) => client({ 'x-api-key': key }, bindings))
   let clock = 1
   const perform = async ({ kind, reviewer, span, value, isBulk, takeOver, reviewers }: Act): Promise<unknown> => {
-    const [by, spanId] = [clients[reviewer], spanIds[span] ?? '']
-    if (!by) throw new Error('reviewer not found')
+    const [by, spanId, home] = [clients[reviewer], spanIds[span] ?? '', homes[span]]
+    if (!by || !home) throw new Error('reviewer not found')
     if (kind === 'policy') return setPolicy(org, { reviewers })
-    if (kind === 'output') return observe({ span_id: spanId, data: { a: clock }, timestamp: timeAfter(clock++) })
+    if (kind === 'output') return home.observe({ span_id: spanId, data: { a: clock }, timestamp: timeAfter(clock++) })
     if (kind === 'claim') return by.post('/api/review-queue/claim', { spanIds: [spanId] })
     const body = {
       decision: kind,
@@ -113,15 +137,23 @@ async function play({ reviewers, rounds, ...unsteadiness }: Scenario) {
       ...(value > 0 && { comment: crypto.randomUUID() }),
       ...(kind === 'correct' && { approvedOutput: VALUES[value] }),
     }
-    const response = isBulk
-      ? (await by.post('/api/reviews', { reviews: [{ spanId, ...body }] })).body.results?.[0]
+    const sent = isBulk
+      ? await by.post('/api/reviews', { reviews: [{ spanId, ...body }] })
       : await by.put(`/api/spans/${spanId}/review`, body)
-    // 503: too many calls failed.
-    if (![200, 409, 503, undefined].includes(response?.status)) throw new Error(`${kind} returned ${response.status}`)
+    const response = isBulk ? (sent.body.results?.[0] ?? sent) : sent
+    // 503: too many calls failed. A database that fails as a whole only affects its own spans.
+    const mayFail = unsteadiness.faults.length > 0 || [0, places[span]].includes(weather.outage ?? undefined)
+    if (![200, 409, ...(mayFail ? [503] : [])].includes(response.status))
+      throw new Error(`${kind} returned ${response.status}`)
     return response
   }
-  for (const round of rounds) await Promise.all(round.map(perform))
-  return { ...fixture, spanIds, people }
+  for (const [index, round] of rounds.entries()) {
+    weather.outage = outages[index] ?? null
+    await Promise.all(round.map(perform))
+    weather.outage = null
+    if (isSharded) await appendEpoch(org.project.id, epochs++)
+  }
+  return { ...fixture, traceIds: [...new Set(homes.map(({ id }) => id))], spanIds, people }
 }
 
 interface VoteRow {
@@ -176,7 +208,7 @@ function doAgree(votes: readonly VoteRow[]): boolean {
 
 const byTime = (left: VoteRow, right: VoteRow) => left.created_at - right.created_at || (left.id < right.id ? -1 : 1)
 
-async function check({ org, spanIds, people, id: traceId }: Awaited<ReturnType<typeof play>>) {
+async function check({ org, spanIds, people, traceIds }: Awaited<ReturnType<typeof play>>) {
   const ids = JSON.stringify(spanIds)
   const ofSpans = 'where span_id in (select value from json_each(?))'
   const [votes, reviews, [counts]] = await Promise.all([
@@ -305,19 +337,22 @@ async function check({ org, spanIds, people, id: traceId }: Awaited<ReturnType<t
     const shown = queue.today.find((each: { userId: string }) => each.userId === userId)
     mustEqual('the work of today', shown?.reviewed ?? 0, today.get(userId) ?? 0)
   }
-  const { feedback } = (await org.read.get(`/api/traces/${traceId}`)).body
+  const traces = await Promise.all(traceIds.map(async id => (await org.read.get(`/api/traces/${id}`)).body))
+  const feedback = traces.flatMap(trace => trace.feedback)
   mustEqual('the comments', feedback.map(({ content }: { content: string }) => content).toSorted(), comments.toSorted())
 }
 
-/** Deletes the trace, and checks that nothing about its votes is left. */
-async function purge({ org, id }: Awaited<ReturnType<typeof play>>) {
-  const [trace] = await rowsOf<{ key: number; organization_key: number }>('select * from traces where id = ?', id)
-  if (!trace) throw new Error('trace not found')
-  await org.owner.delete(`/api/traces/${id}`)
-  const place = await jobPlace(trace.key)
-  await runJob({ kind: 'purge_trace', organizationKey: trace.organization_key, traceKey: trace.key, ...place }, env)
-  for (const table of ['votes', 'disputes', 'review_claims', 'reviews']) {
-    mustEqual(`the rows of ${table}`, (await rowsOf(`select 1 from ${table} where trace_key = ?`, trace.key)).length, 0)
+/** Deletes the traces, and checks that nothing about their votes is left. */
+async function purge({ org, traceIds }: Awaited<ReturnType<typeof play>>) {
+  for (const id of traceIds) {
+    const { shard, trace } = await placeOfTrace(id)
+    await org.owner.delete(`/api/traces/${id}`)
+    const subject = { organizationKey: trace.organization_key, traceKey: trace.key, ...inShard(shard) }
+    await runJob({ kind: 'purge_trace', ...subject }, env)
+    for (const table of ['votes', 'disputes', 'review_claims', 'reviews']) {
+      const left = await rowsOf(`select 1 from ${table} where trace_key = ?`, trace.key)
+      mustEqual(`the rows of ${table}`, left.length, 0)
+    }
   }
   const left = await rowsOf(
     'select 1 from review_days where accepted + corrected + by_votes <> 0 and project_key = (select key from projects where id = ?)',
@@ -326,24 +361,37 @@ async function purge({ org, id }: Awaited<ReturnType<typeof play>>) {
   mustEqual('the counts that are left', left.length, 0)
 }
 
+/** A trace's row, and the number of its database. */
+async function placeOfTrace(id: string) {
+  const [trace] = await rowsOf<{ key: number; organization_key: number }>('select * from traces where id = ?', id)
+  if (!trace) throw new Error('trace not found')
+  const { shard } = await placeOf(trace.key)
+  return { shard, trace }
+}
+
 // Nothing leaves the tests if a job sends events.
 beforeEach(() => void receive())
-afterEach(() => vi.restoreAllMocks())
+afterEach(async () => {
+  await endRuns()
+  vi.restoreAllMocks()
+}, 120_000)
 
 describe('votes by several reviewers at the same time', () => {
   it('explain every decision, no matter how they interleave and which calls fail', {
     timeout: 120_000 * THOROUGHNESS,
   }, async () => {
-    const property = fc.asyncProperty(scenario, async drawn => {
-      const played = await play(drawn)
-      await check(played)
-      await purge(played)
-    })
+    const property = fc.asyncProperty(scenario, drawn =>
+      onRealClock(async () => {
+        const played = await play(drawn)
+        await check(played)
+        await purge(played)
+      }),
+    )
     await fc.assert(property, { numRuns: 25 * THOROUGHNESS, interruptAfterTimeLimit: 100_000 * THOROUGHNESS })
   })
 
   it('explain every decision if everybody decides at the same time', { timeout: 120_000 * THOROUGHNESS }, async () => {
-    const property = fc.asyncProperty(races, async drawn => check(await play(drawn)))
+    const property = fc.asyncProperty(races, drawn => onRealClock(async () => check(await play(drawn))))
     await fc.assert(property, { numRuns: 20 * THOROUGHNESS, interruptAfterTimeLimit: 100_000 * THOROUGHNESS })
   })
 })

@@ -13,12 +13,14 @@ export interface Counts {
 
 /**
  * Handles each binding call. Returns the result of `call` to let it through. `breakOff` makes D1 fail after it has run
- * the statements of a batch, before it commits them; undefined for other calls.
+ * the statements of a batch, before it commits them; undefined for other calls. `database` is the number of the database
+ * that a call of D1 goes to.
  */
 export type Intercept = <T>(
   binding: 'DB' | 'PAYLOADS' | 'RATE_LIMITER' | 'JOBS',
   call: () => Promise<T>,
   breakOff?: () => Promise<unknown>,
+  database?: number,
 ) => Promise<T>
 
 /** A statement sent to D1. */
@@ -41,47 +43,47 @@ export function wrapBindings(
     for (const result of await results) onResult?.(result)
     return results
   }
-  const runOne = async <T>(statement: D1PreparedStatement): Promise<D1Result<T>> => {
-    const result = await intercept('DB', () => statement.run<T>())
+  const runOne = async <T>(statement: D1PreparedStatement, number: number): Promise<D1Result<T>> => {
+    const result = await intercept('DB', () => statement.run<T>(), undefined, number)
     onResult?.(result)
     return result
   }
-  const readRaw = async (statement: D1PreparedStatement) => {
-    const rows = await intercept('DB', () => statement.raw())
+  const readRaw = async (statement: D1PreparedStatement, number: number) => {
+    const rows = await intercept('DB', () => statement.raw(), undefined, number)
     // raw() doesn't return the cost, so the statement runs again at the same cost.
     if (onResult) onResult(await statement.run())
     return rows
   }
   const bare = new WeakMap<D1PreparedStatement, D1PreparedStatement>()
   const texts = new WeakMap<D1PreparedStatement, string>()
-  const wrapStatement = (statement: D1PreparedStatement, sql: string): D1PreparedStatement => {
+  const wrapStatement = (statement: D1PreparedStatement, sql: string, number: number): D1PreparedStatement => {
     const wrapped = {
       bind: (...values: unknown[]) => {
         onStatement({ sql, values })
-        return wrapStatement(statement.bind(...values), sql)
+        return wrapStatement(statement.bind(...values), sql, number)
       },
       run: () => {
         onRoundTrip([sql])
-        return runOne(statement)
+        return runOne(statement, number)
       },
       all: () => {
         onRoundTrip([sql])
-        return runOne(statement)
+        return runOne(statement, number)
       },
       // A write must not run twice, so run() returns its rows.
       raw: async () => {
         onRoundTrip([sql])
         return /^\s*select/i.test(sql)
-          ? readRaw(statement)
-          : (await runOne<Record<string, unknown>>(statement)).results.map(row => Object.values(row))
+          ? readRaw(statement, number)
+          : (await runOne<Record<string, unknown>>(statement, number)).results.map(row => Object.values(row))
       },
     } as unknown as D1PreparedStatement
     bare.set(wrapped, statement)
     texts.set(wrapped, sql)
     return wrapped
   }
-  const wrapCalls = (database: Pick<D1Database, 'prepare' | 'batch'>) => ({
-    prepare: (sql: string) => wrapStatement(database.prepare(sql), sql),
+  const wrapCalls = (database: Pick<D1Database, 'prepare' | 'batch'>, number: number) => ({
+    prepare: (sql: string) => wrapStatement(database.prepare(sql), sql, number),
     batch: (statements: D1PreparedStatement[]) => {
       onRoundTrip(statements.map(statement => texts.get(statement) ?? ''))
       const given = statements.map(statement => bare.get(statement) ?? statement)
@@ -89,15 +91,16 @@ export function wrapBindings(
         'DB',
         () => see(database.batch(given)),
         () => database.batch([...given, database.prepare("select json('{')")]),
+        number,
       )
     },
   })
-  const wrapDatabase = (database: D1Database) =>
+  const wrapDatabase = (database: D1Database, number: number) =>
     ({
-      ...wrapCalls(database),
+      ...wrapCalls(database, number),
       withSession: (constraint: string) => {
         const session = database.withSession(constraint)
-        return { ...wrapCalls(session), getBookmark: () => session.getBookmark() }
+        return { ...wrapCalls(session, number), getBookmark: () => session.getBookmark() }
       },
     }) as unknown as D1Database
   // The benchmarks run this file without the rest of the project, so it can't import what finds the shards.
@@ -119,8 +122,8 @@ export function wrapBindings(
     })
   return {
     ...env,
-    DB: wrapDatabase(env.DB),
-    ...Object.fromEntries(shards.map(([name, shard]) => [name, wrapDatabase(shard)])),
+    DB: wrapDatabase(env.DB, 0),
+    ...Object.fromEntries(shards.map(([name, shard]) => [name, wrapDatabase(shard, Number(name.slice(3)))])),
     PAYLOADS: intercepted('PAYLOADS', env.PAYLOADS, ['put', 'get', 'delete', 'list', 'head']),
     RATE_LIMITER: new Proxy(env.RATE_LIMITER, {
       get: (namespace, property) =>

@@ -1,0 +1,72 @@
+import * as fc from 'fast-check'
+import { vi } from 'vitest'
+import type { Env } from '../../src/env.ts'
+import { wrapBindings } from '../support/bindings.ts'
+import { databases } from '../support/database.ts'
+import { Flight, passTime } from '../support/simulated-time.ts'
+import { pass } from './service.ts'
+
+/**
+ * What happens to a call of D1: it fails before it runs, or after it has run all statements of a batch but before it
+ * commits them, or the reply gets lost, or D1 never responds.
+ */
+export const MOMENTS = ['before', 'midway', 'after', 'never'] as const
+
+/** A fault of one database during one request. */
+export interface Fault {
+  /** The number of the database. */
+  database: number
+  /** The first call that fails, and whether all later ones do. */
+  at: number
+  stays: boolean
+  moment: (typeof MOMENTS)[number]
+  /** Whether the error says that a second attempt is worthwhile. */
+  isPassing: boolean
+}
+
+export const fault: fc.Arbitrary<Fault> = fc.record({
+  database: fc.nat(databases.length - 1),
+  at: fc.nat(3),
+  stays: fc.boolean(),
+  moment: fc.constantFrom(...MOMENTS),
+  isPassing: fc.boolean(),
+})
+
+/** Every call of this database fails, with an error or without a response. */
+export const silence = (database: number, moment: 'before' | 'never'): Fault => ({
+  database,
+  at: 0,
+  stays: true,
+  moment,
+  isPassing: false,
+})
+
+/** Bindings with a fault, and what's in flight. */
+function faulty({ database, at, stays, moment, isPassing }: Fault) {
+  const flight = new Flight()
+  let calls = 0
+  const bindings = wrapBindings(async (binding, call, breakOff, number) => {
+    const isHit = binding === 'DB' && number === database && (stays ? calls++ >= at : calls++ === at)
+    if (!isHit) return flight.run(call)
+    if (moment === 'midway' && breakOff) await flight.run(breakOff).catch(() => {})
+    if (moment === 'after') await flight.run(call)
+    if (moment === 'never') return flight.hang()
+    throw new Error(isPassing ? 'D1_ERROR: Network connection lost.' : 'D1_ERROR: D1 DB is overloaded.')
+  })
+  return { bindings, flight }
+}
+
+/** Runs something with a fault. The service's clock advances only while it waits. */
+export async function withFault<Result>(fault: Fault, run: (bindings: Env) => Promise<Result>): Promise<Result> {
+  const { bindings, flight } = faulty(fault)
+  const start = pass(0)
+  vi.useRealTimers()
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'], now: start })
+  try {
+    return await passTime(run(bindings), flight)
+  } finally {
+    const end = Date.now()
+    vi.useRealTimers()
+    pass(end - start)
+  }
+}
