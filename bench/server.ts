@@ -163,7 +163,8 @@ async function build(): Promise<WorkerModule[]> {
 /** Creates the tables of an empty database. */
 export async function migrate(database: Database): Promise<void> {
   const migrations = await migrationsOf(PROJECT)
-  await database.batch(migrations.flatMap(({ statements }) => statements.map(sql => database.prepare(sql))))
+  // The local database runs them as one, which takes a tenth of the time of preparing each from outside of workerd.
+  await database.prepare(migrations.flatMap(({ statements }) => statements).join(';\n')).run()
 }
 
 /**
