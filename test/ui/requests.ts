@@ -7,22 +7,36 @@ const NONE: Requests = new Set()
 type Requests = Pick<ReadonlySet<Request>, 'has'>
 
 /**
- * Tracks a page's requests. Returns a function that waits until no request has started or ended for `quietMs` and only
- * `held` requests are in flight.
+ * Tracks a page's requests. Returns a function that waits until no request has started or ended for `quietMs`, only
+ * `held` requests are in flight, and all scripts that arrived have run, unless they import one that's held.
  */
 function followRequests(page: Page) {
   const inFlight = new Set<Request>()
+  const arrived = new Set<Request>()
   let changedAt = performance.now()
   const change = (request: Request, hasStarted: boolean) => {
     changedAt = performance.now()
     if (hasStarted) inFlight.add(request)
     else inFlight.delete(request)
   }
+  // On a busy machine, a script may run long after it arrived, and only then makes its requests. Importing a module again
+  // waits until it has run.
+  const run = async (request: Request) => {
+    arrived.add(request)
+    await page.evaluate(`import(${JSON.stringify(request.url())}).then(() => undefined)`).catch(() => undefined)
+    arrived.delete(request)
+    changedAt = performance.now()
+  }
+  const isRunning = () => arrived.size > 0 && ![...inFlight].some(isScript)
   page.on('request', request => change(request, true))
-  page.on('requestfinished', request => change(request, false))
+  page.on('requestfinished', request => {
+    change(request, false)
+    if (isScript(request)) run(request)
+  })
   page.on('requestfailed', request => change(request, false))
   return async (quietMs: number, held: Requests = NONE): Promise<void> => {
-    while ([...inFlight].some(request => !held.has(request)) || performance.now() - changedAt < quietMs) {
+    const isBusy = () => [...inFlight].some(request => !held.has(request)) || isRunning()
+    while (isBusy() || performance.now() - changedAt < quietMs) {
       await page.waitForTimeout(POLL_MS)
       // The page may not have processed a response yet that has already arrived. While the browser holds back frames, it
       // may not be idle for long.
@@ -30,6 +44,8 @@ function followRequests(page: Page) {
     }
   }
 }
+
+const isScript = (request: Request): boolean => request.resourceType() === 'script'
 
 /** Opens a page, and waits until all its requests have responses. */
 export async function open(page: Page, address: string): Promise<void> {
