@@ -54,17 +54,19 @@ export type Placement = ReadonlyMap<NewValue, PlacedValue>
  */
 export async function placeValues(store: Store, values: readonly NewValue[]): Promise<Placement> {
   const placement = new Map<NewValue, PlacedValue>()
-  const large = values.filter(value => needsObject(value.json))
-  const traceKeys = large.length === 0 ? new Map() : await liveTraceKeys(store, [...uuidsOf(large)])
+  const large: NewValue[] = []
+  for (const value of values) {
+    if (needsObject(value.json)) large.push(value)
+    else placement.set(value, { text: value.json, ref: null, traceKey: null })
+  }
+  if (large.length === 0) return placement
+  const traceKeys = await liveTraceKeys(store, [...uuidsOf(large)])
   const known = large.flatMap(value => {
     const traceKey: number | undefined = traceKeys.get(value.traceUuid)
     return traceKey === undefined ? [] : [{ value, folder: traceKey, json: value.json }]
   })
   for (const [{ value, folder }, stored] of await placeUnder(store, known)) {
     placement.set(value, { ...stored, traceKey: folder })
-  }
-  for (const value of values) {
-    if (!needsObject(value.json)) placement.set(value, { text: value.json, ref: null, traceKey: null })
   }
   return placement
 }

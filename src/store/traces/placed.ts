@@ -24,8 +24,10 @@ export const storeOfTrace = async (store: Store, id: string): Promise<Store> =>
  * The store of a project's trace, which may not exist yet: the one that has it, or else the one that the current epoch
  * gives it. With a single epoch, nothing is read.
  */
-export const storeInProject = async (store: Store, project: PlacedProject, id: string): Promise<Store> =>
-  onlyStore(await placesIn(store, [id], [parseEpochs(project.epochs)]), id)
+export async function storeInProject(store: Store, project: PlacedProject, id: string): Promise<Store> {
+  if (project.epochs === null) return store
+  return onlyStore(await placesIn(store, [id], [parseEpochs(project.epochs)]), id)
+}
 
 /** The stores of what was looked for, and why some of it has none: a database that may have it didn't respond. */
 interface Places {
