@@ -60,8 +60,9 @@ export default defineConfig({
             ...FUNCTIONS,
             // Its replica is of a single database.
             ...(process.env.SHARDS ? ['test/read/replicas.test.ts'] : []),
-            // These are about requests without bookmarks, and this makes every request send one.
-            ...(process.env.REPLICA_LAG ? ['test/read/{near-texts,replicas}.test.ts'] : []),
+            // Some of these are about requests without bookmarks, and this makes every request send one. The others use the
+            // replica's database as a shard.
+            ...(process.env.REPLICA_LAG ? ['test/read/{near-texts,replicas}.test.ts', 'test/**/shards.test.ts'] : []),
           ],
           setupFiles: ['test/support/migrate.ts', 'test/support/seed.ts'],
           // The model provider and the receiver have to run outside of workerd to be reachable over HTTP.
@@ -78,6 +79,7 @@ export default defineConfig({
           // The first test that calls a model loads its library. That takes 2.4 s on an idle machine, and can exceed
           // the default timeout of 5 s on a busy one.
           testTimeout: 30_000,
+          hookTimeout: 30_000,
         },
       },
       {

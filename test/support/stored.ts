@@ -3,12 +3,13 @@ import { boundShards, databaseOf } from '../../src/store/core/store.ts'
 
 const databases = [env.DB, ...boundShards(env).map(shard => databaseOf(env, shard))]
 
-/** The columns of each table. */
+/** The columns of each table, whichever database has it. */
 export async function columnsOfTables(): Promise<Map<string, string[]>> {
   return new Map((await Promise.all(databases.map(columnsIn))).flatMap(columns => [...columns]))
 }
 
-async function columnsIn(database: D1Database): Promise<Map<string, string[]>> {
+/** The columns of each table of a database. */
+export async function columnsIn(database: D1Database): Promise<Map<string, string[]>> {
   const { results } = await database
     .prepare(
       `select "table".name as "table", "column".name as "column"
