@@ -476,7 +476,12 @@ describe('an export', () => {
     // The key, the dataset, and three queries for every 500 items.
     expect(counts.d1RoundTrips).toBeLessThanOrEqual(2 + (3 * MAX_FILE_ITEMS) / 500)
     expect(counts).toMatchObject({ rowsWritten: 0, r2Calls: 0 })
-    expect(await rowsReadBy(bindings => dataset.org.bearer(bindings).get(path))).toBeLessThan(20 * items)
+    // On a busy machine, each file may end at another item.
+    let again = 0
+    const rowsRead = await rowsReadBy(async bindings => {
+      again = lines((await dataset.org.bearer(bindings).get(path)).body).length - 1
+    })
+    expect(rowsRead).toBeLessThan(20 * again)
   })
 
   it('responds to HEAD without a body', async ({ expect }) => {
