@@ -85,7 +85,7 @@ describe('the highest rate of simulated calls', () => {
 })
 
 describe('npm run bench', () => {
-  it('runs every benchmark, and prints only a JSON document with --json', async ({ expect }) => {
+  it('runs every benchmark, and prints only a JSON document with --json', { timeout: 600_000 }, async ({ expect }) => {
     const { stdout } = await bench('--quick', '--json')
     const { sections } = JSON.parse(stdout)
     const names = sections.map(({ benchmark }: { benchmark: string }) => benchmark)
