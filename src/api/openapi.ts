@@ -20,7 +20,7 @@ const DESCRIPTION = `Records the runs of AI pipelines, keeps the prompts and kno
 turn outputs into ground truth.
 
 Pipelines post to \`/api/v1/\` in snake_case; all other endpoints, for reading, reviewing, and managing, use camelCase. Give
-each write your own ID (\`trace_id\`, \`span_id\`, \`observation_id\`, \`feedback_id\`, a comment's \`id\`). You can then
+each write an ID of your own choosing (\`trace_id\`, \`span_id\`, \`observation_id\`, \`feedback_id\`, a comment's \`id\`). You can then
 safely retry any request that returns a 429, a 5xx, or nothing. Reviews are always safe to retry. Values are JSON with
 IEEE 754 numbers: integers past 2^53 lose precision. Times are \`YYYY-MM-DDTHH:mm:ss.sssZ\`. Bodies may be compressed with gzip,
 deflate, or zstd. Every call with a key counts toward the key's rate limit.

@@ -25,7 +25,7 @@ export const Evaluator = v.pipe(
   v.strictObject({
     type: described(
       v.optional(v.picklist(COMPARISONS)),
-      'How to compare the whole output. `exact`: as JSON. `fields`, the default: leaf by leaf, ignoring whitespace and case in text. `text`: the same, even for strings that the schema lists. `number`: like `fields`, with a tolerance for numbers.',
+      'How to compare the whole output. `exact`: as JSON. `fields`, the default: leaf by leaf, ignoring whitespace and case in text, except in strings that the schema restricts with `enum` or `const`, which must be equal. `text`: like `fields`, but without that exception. `number`: like `fields`, with a tolerance for numbers.',
     ),
     tolerance: v.optional(Tolerance),
     paths: described(

@@ -40,7 +40,10 @@ const TAKEN = 'Another experiment has this ID'
 
 const NewExperiment = v.strictObject({
   id: v.optional(
-    described(Uuid, "Your own ID. Sending the request again doesn't create a second experiment. Default: a random ID."),
+    described(
+      Uuid,
+      "An ID of your own. Sending the request again doesn't create a second experiment. Default: a random ID.",
+    ),
   ),
   projectSlug: v.string(),
   datasetId: Uuid,

@@ -22,7 +22,7 @@ const Change = v.object({
   examples: described(v.array(Uuid), 'The corrected spans that the change should help with, except for deleted ones'),
   isCopied: described(
     v.boolean(),
-    "Whether the change copies words from an example's input, state, or output that no person wrote. A trace can contain instructions meant for a model, so check whether you really want this rule.",
+    "Whether the change copies words from an example's input, state, or output that don't appear in anything that a person wrote. A trace can contain instructions meant for a model, so check whether you really want this rule.",
   ),
   copiedFrom: described(v.array(Uuid), 'The spans that the words were copied from, except for deleted ones'),
 })

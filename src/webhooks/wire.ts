@@ -11,7 +11,7 @@ const OCCASIONS: Readonly<Record<v.InferOutput<typeof EventType>, string>> = {
   'span.reviewed': 'an output is accepted or corrected, or a review is undone',
   'span.disputed': 'the reviewers of an output disagree',
   'feedback.created':
-    "a pipeline sends feedback, or a reviewer comments on an output, alone or with a decision (`source` is `review`). No event is sent for imported feedback, for changes to feedback, or for feedback that's deleted before its event is sent",
+    "a pipeline sends feedback, or a reviewer comments on an output, with or without a decision (`source` is `review`). No event is sent for imported feedback, for changes to feedback, or for feedback that's deleted before its event is sent",
   'attribution.finished':
     "an engine names the root cause of a disagreement (`status` is `done`), or gives up (`failed`). The error type is the engine's; if a reviewer names a different one, `span.reviewed` says so",
   'prompt.activated':

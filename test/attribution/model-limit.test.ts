@@ -19,7 +19,7 @@ const DISPUTE = { rating: 'negative', comment: 'It is 24 months' }
 
 const midnight = () => (Math.floor(Date.now() / DAY_MS) + 1) * DAY_MS
 
-/** Counts calls of the trace's project for today. */
+/** Records this many model calls for the trace's project today. */
 const spendCalls = (traceKey: number, calls: number) =>
   env.DB.prepare(
     `insert into model_calls select project_key, ?2, ?3 from traces where key = ?1

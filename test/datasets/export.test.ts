@@ -77,7 +77,7 @@ const allItems = async (dataset: Awaited<ReturnType<typeof newDataset>>, query =
   })
 }
 
-/** Adds imported examples to the control database without their requests: `input` is their number, and so is `expected`. */
+/** Inserts imported examples into the control database directly. Each one's `input` and `expected` are its number. */
 async function insertExamples({ id }: { id: string }, count: number, { inputRef = null as string | null } = {}) {
   await env.DB.batch([
     env.DB.prepare(

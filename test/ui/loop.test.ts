@@ -247,8 +247,8 @@ test('a correction becomes a fix that holds, with the keyboard alone', async ({ 
   await review(20)
   await openProblem(page)
   await expect(stateOf(page)).toHaveText('Verified')
-  await expect(progress).toContainText('Before 6 of 10 accepted (60%), now 20 of 20 accepted (100%)')
-  await press(page, progress.getByRole('link', { name: '6 accepted, Before' }))
+  await expect(progress).toContainText('Before: 6 of 10 accepted (60%). Now: 20 of 20 accepted (100%).')
+  await press(page, progress.getByRole('link', { name: '6 accepted, before' }))
   await expect(page.getByRole('table', { name: 'Spans' }).getByRole('row')).toHaveCount(7)
   await openProblem(page)
 

@@ -133,7 +133,7 @@ function send(
 function faultOf(response: Response, answer: unknown): Fault {
   const { status, headers } = response
   const seconds = secondsToWait(response)
-  const hint = seconds === undefined ? '' : `. Try again in ${seconds} seconds.`
+  const hint = seconds === undefined ? '' : `. Try again in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`
   const { error, code, details, heldBy } = (answer instanceof Object ? answer : {}) as Partial<Record<string, unknown>>
   return new Fault((typeof error === 'string' ? error : `The service returned status ${status}`) + hint, {
     status,

@@ -81,8 +81,8 @@ function Quality({ project }: { project: string }) {
       )}
       {quality && (
         <Text size="sm" c="dimmed">
-          On {MEASURED.cases} labeled cases by an independent author, version {MEASURED.version} of the rules named the
-          right error type in {MEASURED.right} (95% interval: {intervalName(MEASURED.interval)}).
+          On {MEASURED.cases} cases written and labeled by an independent author, version {MEASURED.version} of the
+          rules named the right error type in {MEASURED.right} (95% interval: {intervalName(MEASURED.interval)}).
         </Text>
       )}
     </>

@@ -21,15 +21,15 @@ export function Reach({ report }: { report: ExperimentReport }) {
     </>,
     repeatedInputs > 0 &&
       `${itemCount(repeatedInputs)} of the test split ${repeatedInputs === 1 ? 'has an input that is' : 'have inputs that are'} also in the train split, where a prompt's examples come from.`,
-    removed > 0 && `${itemCount(removed)} ${removed === 1 ? 'was' : 'were'} deleted since it began.`,
+    removed > 0 && `${itemCount(removed)} ${removed === 1 ? 'has' : 'have'} been deleted since it began.`,
     changedSince && changedSince.excluded + changedSince.moved > 0 && (
       <>
         Since it began, {itemCount(changedSince.excluded)} of the{' '}
         <TextLink href={dataset} underline="always">
           dataset
         </TextLink>{' '}
-        {changedSince.excluded === 1 ? 'was' : 'were'} excluded, and {itemCount(changedSince.moved)} moved to another
-        split.
+        {changedSince.excluded === 1 ? 'has' : 'have'} been excluded, and {itemCount(changedSince.moved)}{' '}
+        {changedSince.moved === 1 ? 'has' : 'have'} moved to another split.
       </>
     ),
     changedSince === null &&

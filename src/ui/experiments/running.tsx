@@ -26,7 +26,7 @@ export function Running({ report }: { report: ExperimentReport }) {
             ) : (
               'The experiment was canceled and accepts no more results.'
             )}{' '}
-            {count(items - pending)} of {count(items)} items have a result.
+            {count(items - pending)} of {count(items)} items {items - pending === 1 ? 'has' : 'have'} a result.
           </Warning>
         )}
         <ModelRun report={report} />
@@ -39,7 +39,7 @@ export function Running({ report }: { report: ExperimentReport }) {
         <b>
           {count(items - pending)} of {count(items)}
         </b>{' '}
-        items have a result.{' '}
+        items {items - pending === 1 ? 'has' : 'have'} a result.{' '}
         {lastResultAt !== null && (
           <>
             The last one arrived on <Moment at={lastResultAt} precision="exact" />.

@@ -149,7 +149,7 @@ function NoDecisions({ insights: { outputs }, days, project, paths }: NoDecision
             path={paths.outputs({ review: 'waiting' })}
             label={`${counted(waiting, 'output')} to review`}
           />{' '}
-          outputs from this period are waiting for review.{' '}
+          {waiting === 1 ? 'output from this period is' : 'outputs from this period are'} waiting for review.{' '}
         </>
       )}
       <TextLink href={pathWith('/review', { project })} underline="always">

@@ -60,10 +60,12 @@ export function DecisionsSoFar({ watch: { after }, promptId, project }: Decision
   const path = pathWith('/spans', { project, watchedPromptId: promptId, watchedSide: 'after' })
   const decided = <Counted value={after.n} path={path} label={`${counted(after.n, 'decision')} so far`} />
   return next === undefined ? (
-    <>{decided} decisions are in.</>
+    <>
+      {decided} {after.n === 1 ? 'decision is' : 'decisions are'} in.
+    </>
   ) : (
     <>
-      {decided} of the {count(next)} decisions needed for a result are in.
+      {decided} of the {count(next)} decisions needed for a result {after.n === 1 ? 'is' : 'are'} in.
     </>
   )
 }

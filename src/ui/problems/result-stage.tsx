@@ -35,8 +35,8 @@ export function ResultStage({ problem: { stepId, state, candidate, watch }, proj
           {candidate && <DecisionsSoFar watch={watch} promptId={candidate.promptId} project={project} />}
           <br />
           <Text span size="xs" c="dimmed">
-            <Accepted when="Before" {...watch.before} pathOf={listOf('before')} />,{' '}
-            <Accepted when="now" {...watch.after} pathOf={listOf('after')} />
+            <Accepted when="Before" {...watch.before} pathOf={listOf('before')} />{' '}
+            <Accepted when="Now" {...watch.after} pathOf={listOf('after')} />
           </Text>
         </Text>
       )}
@@ -68,10 +68,12 @@ interface AcceptedProps {
 /** How many of a version's decisions accept its output. */
 const Accepted = ({ when, n, accepted, pathOf }: AcceptedProps) =>
   n === 0 ? (
-    `${when} none reviewed`
+    `${when}: none reviewed.`
   ) : (
     <>
-      {when} <Counted value={accepted} path={pathOf('accept')} label={`${count(accepted)} accepted, ${when}`} /> of{' '}
-      <Counted value={n} path={pathOf()} label={`${counted(n, 'decision')}, ${when}`} /> accepted ({share(accepted, n)})
+      {when}:{' '}
+      <Counted value={accepted} path={pathOf('accept')} label={`${count(accepted)} accepted, ${when.toLowerCase()}`} />{' '}
+      of <Counted value={n} path={pathOf()} label={`${counted(n, 'decision')}, ${when.toLowerCase()}`} /> accepted (
+      {share(accepted, n)}).
     </>
   )

@@ -40,8 +40,8 @@ export function SpanFeedback({ span }: { span: SpanOfTrace }) {
         ))}
         {isMore && (
           <Text size="xs" c="dimmed">
-            Showing matches among the first {count(trace.feedback.length)} of {count(trace.feedbackCount)} pieces of
-            feedback on this trace.{' '}
+            Only the first {count(trace.feedback.length)} of this trace's {count(trace.feedbackCount)} pieces of
+            feedback were checked for feedback on this output.{' '}
             <TextLink href={`/traces/${span.trace.id}?span=${span.id}&section=feedback`}>Open the trace</TextLink> to
             see the rest.
           </Text>

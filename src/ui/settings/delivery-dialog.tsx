@@ -63,7 +63,7 @@ function DeliveryDetails({
             {attempts === 1 ? '1 attempt' : `${count(attempts)} attempts`}
             {nextAttemptAt !== null && (
               <>
-                , the next one at <Moment at={nextAttemptAt} precision="exact" /> or later
+                , the next one on <Moment at={nextAttemptAt} precision="exact" /> or later
               </>
             )}
           </Text>

@@ -16,14 +16,16 @@ export function PolicyPreview({ workload, hasRules }: { workload: Workload; hasR
     <Alert
       variant="default"
       role="status"
-      title={capitalized(`${perDay(outputs)} outputs a day${perPerson(workload)}`)}
+      title={capitalized(`${perDay(outputs)} ${nounOf(outputs, 'output')} a day${perPerson(workload)}`)}
     >
       <Text size="sm">
         Based on the last {BASIS_DAYS} days
         {people > 0
           ? `, during which ${people === 1 ? '1 person' : `${count(people)} people`} reviewed outputs`
           : ', during which nobody reviewed anything'}
-        .{reviews > outputs && ` Some need several people, for a total of ${perDay(reviews)} reviews a day.`}
+        .
+        {reviews > outputs &&
+          ` Some need several people, for a total of ${perDay(reviews)} ${nounOf(reviews, 'review')} a day.`}
         {hasRules && ' The rules below add more.'}
       </Text>
     </Alert>
@@ -34,6 +36,9 @@ const perPerson = ({ reviews, people }: Workload): string =>
   people === 0 ? '' : `, ${perDay(reviews / people)} per person`
 
 const capitalized = (text: string): string => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`
+
+/** The form of a noun that follows a daily average. */
+const nounOf = (value: number, one: string): string => (value > 0 && Math.round(value) <= 1 ? one : `${one}s`)
 
 /** A daily average. */
 export const perDay = (value: number): string => {

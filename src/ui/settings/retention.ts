@@ -16,6 +16,7 @@ export function deletedByChange(before: Retention, after: Retention): string | u
   const isShorter = before.retentionDays === null || after.retentionDays < before.retentionDays
   const isWider = before.retentionDays !== null && before.retainReviewed && !after.retainReviewed
   if (!isShorter && !isWider) return undefined
-  const kept = after.retainReviewed ? ' without a review' : ', reviewed or not,'
-  return `Traces older than ${days(after.retentionDays)}${kept} will be deleted within an hour, along with their feedback, reviews, and analyses. You can't undo this.`
+  const age = `older than ${days(after.retentionDays)}`
+  const traces = after.retainReviewed ? `Unreviewed traces ${age}` : `Traces ${age}, reviewed or not,`
+  return `${traces} will be deleted within an hour, along with their feedback, reviews, and analyses. You can't undo this.`
 }

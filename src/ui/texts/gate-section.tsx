@@ -111,7 +111,7 @@ function JudgingState({ judging: { same, different, waiting, job } }: { judging:
   return (
     <Text size="xs" c="dimmed">
       {same + different > 0 &&
-        `According to the model, ${count(same)} of the unjudged items count as passed, and ${count(different)} as failed. `}
+        `According to the model, ${count(same)} of the unjudged items ${same === 1 ? 'counts' : 'count'} as passed, and ${count(different)} as failed. `}
       {waiting > 0 &&
         `${itemCount(waiting)} ${isPending ? `${waiting === 1 ? 'is' : 'are'} waiting for the model` : `${waiting === 1 ? 'has' : 'have'} no judgment from the model`}.`}
       {job?.status === 'failed' && job.failure !== null && ` ${job.failure}.`}

@@ -37,7 +37,8 @@ const figuresOf = (gate: Gate): string =>
   )
 
 const SHORTFALLS: Readonly<Record<Condition, (actual: number, required: number) => string>> = {
-  minItems: (actual, required) => `${count(actual)} of ${count(required)} required items are judged.`,
+  minItems: (actual, required) =>
+    `${count(actual)} of ${count(required)} required items ${actual === 1 ? 'is' : 'are'} judged.`,
   minPassRate: (actual, required) => `The pass rate is ${rate(actual)}, below ${rate(required)}.`,
   maxRegressed: (actual, required) => `${itemCount(actual)} regressed; the gate allows ${atMost(required)}.`,
   maxUnjudged: (actual, required) =>

@@ -89,8 +89,8 @@ function SuggestedChange({ suggestion, change, number, base }: SuggestedChangePr
       </pre>
       {change.isCopied && (
         <Warning title="Copied from a trace">
-          This change copies words from an example's input, state, or output that no person wrote. A trace can contain
-          instructions meant for a model, so check whether you really want this rule.
+          This change copies words from an example's input, state, or output that don't appear in anything that a person
+          wrote. A trace can contain instructions meant for a model, so check whether you really want this rule.
           <ExampleLinks label="Copied from" spanIds={change.copiedFrom} suggestion={suggestion} />
         </Warning>
       )}

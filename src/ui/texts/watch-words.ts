@@ -21,7 +21,7 @@ function differenceOf({ low, high }: Interval): string {
   const [from, to] = [Math.round(100 * low), Math.round(100 * high)]
   if (from > 0) return `The difference is ${from} to ${to} points.`
   if (to < 0) return `The difference is ${-to} to ${-from} points.`
-  return `Its true acceptance rate is between ${-from} points lower and ${to} points higher.`
+  return `The new version's true acceptance rate is between ${-from} points lower and ${to} points higher.`
 }
 
 /** The results of earlier comparisons, and when the next one is. */

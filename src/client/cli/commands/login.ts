@@ -44,7 +44,7 @@ export const login = defineCommand({
     await out.json({ profile, url, organization, project: slug, user, scopes, actsAs })
     await out.line(`Logged in to ${organization.name}${slug === null ? '' : `, project ${slug}`}`, 'strong')
     await out.line(
-      `as ${user ? `${user.name} (${user.email})` : `a key without a user`}, which acts as ${actsAs === 'agent' ? 'an agent' : `a ${actsAs}`}.`,
+      `as ${user ? `${user.name} (${user.email})` : `a key without a user`}. The key acts as ${actsAs === 'agent' ? 'an agent' : `a ${actsAs}`}.`,
     )
     await out.line(`Scopes: ${scopes.join(', ')}`)
     await out.note(`Stored in ${configFile(environment)}`, 'faint')

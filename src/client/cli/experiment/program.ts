@@ -12,7 +12,7 @@ const MAX_STDERR_BYTES = 2000
 
 /** The error of an item. Its message becomes the item's result. */
 export class ItemError extends Error {
-  // The result would begin with it.
+  // Empty, because the item's result would otherwise begin with the error's name.
   override readonly name = ''
 }
 
