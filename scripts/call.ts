@@ -1,4 +1,7 @@
-/** Makes one call and returns its response body. A 409 counts as success, because it means that the item already exists. */
+/**
+ * Makes one call and returns its response body. A 409 counts as success, because it means that the item already exists.
+ * Each call has its own connection: the server closes idle ones, and a call that's just being sent would fail.
+ */
 export async function call(
   url: string,
   token: string,
@@ -9,7 +12,7 @@ export async function call(
 ): Promise<unknown> {
   const response = await fetch(url + path, {
     method,
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers },
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', connection: 'close', ...headers },
     ...(body && { body: JSON.stringify(body) }),
   })
   const text = await response.text()
