@@ -10,7 +10,7 @@ import { pass } from './service.ts'
  * What happens to a call of D1: it fails before it runs, or after it has run all statements of a batch but before it
  * commits them, or the reply gets lost, or D1 never responds.
  */
-export const MOMENTS = ['before', 'midway', 'after', 'never'] as const
+const MOMENTS = ['before', 'midway', 'after', 'never'] as const
 
 /** A fault of one database during one request. */
 export interface Fault {
