@@ -700,7 +700,7 @@ describe('experiments', () => {
     const log = join(user.home, 'log')
     const wait = DOUBLE.replace(
       'console.log',
-      `require('node:fs').appendFileSync(${JSON.stringify(log)}, n + '\\n'); if (process.env.WAIT && n > 1) setInterval(() => {}, 1e6); else console.log`,
+      `require('node:fs').appendFileSync(${JSON.stringify(log)}, n + '\\n'); if (process.env.WAIT && n > 1) setTimeout(process.exit, 300_000); else console.log`,
     )
     // Node 20 is the oldest that the program runs in.
     const nodes = [node, '/usr/bin/node'].filter(existsSync)
