@@ -34,7 +34,7 @@ describe('the rules', () => {
     expect(answer.evidence[0]).toMatchObject({ spanId: 'answer', path: 'output' })
     expect(answer.evidence[0]?.note).toContain('0800')
     expect(answer.reasoning).toContain('utput of step "answer"')
-    expect(answer.reasoning).toContain('hallucinated content')
+    expect(answer.reasoning).toContain('"Hallucinated content"')
   })
 
   it('give two alternatives, with confidences that sum to at most 1', () => {
