@@ -106,7 +106,9 @@ export async function listCopiedKeys({ database }: UnscopedStore): Promise<strin
   const { $client: client } = database
   const results = await client.batch<{ value: string }>(
     COPIED.map(table =>
-      client.prepare(`select json_array(organization, name, json(key)) as value from (${selectKeys(table)})`),
+      client.prepare(
+        `select json_object('organization', organization, 'name', name, 'key', json(key)) as value from (${selectKeys(table)})`,
+      ),
     ),
   )
   return results.flatMap(({ results }) => results.map(({ value }) => value))
@@ -132,7 +134,9 @@ export async function logAllRows(
       .bind(copiedUntil + 1),
     ...parametersOf(keys).map(parameter =>
       client
-        .prepare(`${log} select item.value ->> 0, item.value ->> 1, item.value ->> 2 from json_each(?) as item`)
+        .prepare(
+          `${log} select item.value ->> 'organization', item.value ->> 'name', item.value ->> 'key' from json_each(?) as item`,
+        )
         .bind(parameter),
     ),
     ...COPIED.map(table => client.prepare(`${log} ${selectKeys(table)}`)),
