@@ -46,7 +46,7 @@ export interface AttributionCosts {
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** How much to analyze: the spans of the large trace, and how often each trace is timed. */
+    /** How much to analyze: the spans of the large trace, and how many times each trace is timed. */
     attributionLoad: { largeSpans: number; times: number }
   }
   interface TaskMeta {

@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { shardsToHave } from './shards.ts'
 
 /**
- * The largest database that's checked in full at each start, at about a second per gigabyte. For a larger one, only the
+ * The largest database that's checked in full on each start, at about a second per gigabyte. For a larger one, only the
  * schema is checked.
  */
 const CHECKED_BYTES = 256 * 1024 * 1024

@@ -377,7 +377,7 @@ function topicsOf(doc: string, paragraph: string): Topic[] {
   })
 }
 
-/** The knowledge docs of the project. */
+/** The project's knowledge docs. */
 export const HANDBOOK: readonly HandbookDoc[] = SOURCE.split(/^# /m).slice(1).map(handbookDoc)
 
 /** Devices in customers' questions. */

@@ -195,7 +195,7 @@ const judged = ({ output, mistake, objection }: Judged): Judged => ({
   objection,
 })
 
-/** A run's ids and times, and the generator for further random choices. */
+/** A run's ids and times, and the generator for other random choices. */
 function placeTrace({ key, steps, startedAt }: DemoTrace) {
   const random = seededRandom(`ids of ${key}`)
   const trace_id = `trace_${random.hex(22)}`

@@ -18,7 +18,7 @@ export interface NewExperiment {
   project?: string | undefined
   /** The version of the step's prompt to try. */
   promptVersionId?: string | undefined
-  /** Only the items of this split: `test`, `train`, or another. Default: all splits. */
+  /** Only the items in this split: `test`, `train`, or another. Default: all splits. */
   split?: string | undefined
   /** Only this many items, the same ones each time. Default: all, up to 10,000. */
   sample?: number | undefined

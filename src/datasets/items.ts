@@ -220,7 +220,7 @@ export const changeDatasetItem = endpoint({
   const dataset = await requireDataset(context, params.datasetId)
   const changed = await changeItem(store, act, dataset, params.itemId, body)
   if (changed === 'item_missing') throw notFound()
-  if (typeof changed === 'string') throw unavailable(1, new Error('others kept changing the dataset item'))
+  if (typeof changed === 'string') throw unavailable(1, new Error('other requests kept changing the dataset item'))
   const [found] = (await readItems(store, dataset, [changed], 'full')).items
   if (!found) throw notFound()
   return { status: 200, body: toItem(found) }

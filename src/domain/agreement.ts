@@ -1,11 +1,13 @@
 /*
- * How often raters agree on labels that have no order. The thing that raters label is called a unit. Measures are computed from the distinct patterns of labels and how often each occurs, so a bootstrap can recompute them from other counts.
+ * How often raters agree on labels that have no order. The thing that raters label is called a unit. Measures are
+ * computed from the distinct patterns of labels and how many times each occurs, so a bootstrap can recompute them from
+ * other counts.
  */
 
 /** The labels that a unit got, one from each of its raters. */
 export type Labels = readonly string[]
 
-/** A measure of patterns, given how often each occurs. Null if it's undefined. */
+/** A measure of patterns, given how many times each occurs. Null if it's undefined. */
 export type Measure = (counts: ArrayLike<number>) => number | null
 
 /** A pattern of labels, and how many units have it. */

@@ -124,7 +124,7 @@ export function attributionQuality(
   }
 }
 
-/** An engine's answer and a reviewer's, and how often they occur. */
+/** An engine's answer and a reviewer's, and how many times they occur. */
 type CountedAnswers = Pick<ComparedAnswers, 'answered' | 'named' | 'count'>
 
 const isAgreed = ({ answered, named }: CountedAnswers): boolean => answered === named

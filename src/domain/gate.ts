@@ -7,7 +7,7 @@ export type GateCondition = (typeof GATE_CONDITIONS)[number]
 
 /** What an experiment must show before a prompt's version may become active. Null conditions don't apply. */
 export interface Gate {
-  /** Items of the gate's split that passed, failed, or ended in an error. At least 1. */
+  /** Items in the gate's split that passed, failed, or ended in an error. At least 1. */
   minItems: number
   /** The share of those items that passed, 0 to 1. */
   minPassRate: number | null

@@ -90,12 +90,12 @@ export function missingProof({ met, hasExperiment, hasGate, items, fixed }: Show
     return `The experiment has ${items} of the problem's test items; at least ${MIN_PROOF_ITEMS} are required.`
   }
   if (fixed < neededFixes(items)) {
-    return `${fixed} of the problem's ${items} test items are fixed; ${neededFixes(items)} are required.`
+    return `${fixed} of the problem's ${items} test items ${fixed === 1 ? 'is' : 'are'} fixed; ${neededFixes(items)} are required.`
   }
   if (met) return null
   return hasGate
     ? "The experiment doesn't meet the step's gate."
-    : `The experiment needs at least ${DEFAULT_GATE.minItems} items of the test split, and no item that was right in production may be wrong.`
+    : `The experiment needs at least ${DEFAULT_GATE.minItems} items in the test split, and no item that was right in production may be wrong.`
 }
 
 /** What an experiment must show if the step has no gate. */

@@ -48,14 +48,14 @@ const NewExperiment = v.strictObject({
   projectSlug: v.string(),
   datasetId: Uuid,
   version: v.optional(Version),
-  split: v.optional(described(Split, 'Only the items of this split. Default: all splits.')),
+  split: v.optional(described(Split, 'Only the items in this split. Default: all splits.')),
   sample: v.optional(
     described(
       wholeNumber(1, MAX_EXPERIMENT_ITEMS),
       "Only this many items. As long as the dataset doesn't change, the same number selects the same items. Default: all.",
     ),
   ),
-  itemId: v.optional(described(Uuid, "Only this item. An experiment on one item doesn't count for a gate.")),
+  itemId: v.optional(described(Uuid, "Only this item. An experiment on one item doesn't count toward a gate.")),
   includeStale: v.optional(
     described(v.boolean(), 'Whether to include items whose output has changed since the decision'),
     false,

@@ -154,7 +154,7 @@ export const result: Shown<typeof ItemResult> = { itemId: SPAN_ID, ...outcome }
 
 export const reviewedResult: Shown<typeof ItemResult> = {
   ...result,
-  review: { decision: 'accept', comment: 'Says the same.', by: USER_ID, at: ANSWERED },
+  review: { decision: 'accept', comment: 'Says the same thing.', by: USER_ID, at: ANSWERED },
 }
 
 export const experimentItem: Shown<typeof ExperimentItem> = {

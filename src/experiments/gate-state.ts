@@ -15,7 +15,7 @@ export const GateState = v.object({
   versionId: described(v.nullable(Uuid), 'Null if the request names no version and the step has no prompt'),
   experimentId: described(
     v.nullable(Uuid),
-    "The experiment that counts for the gate: the version's latest finished experiment that ran on the step's dataset, on all splits or the gate's, with the dataset's current evaluator, was compared with recorded outputs, and was created without `version`, `sample`, or `includeStale`. Null if there is none.",
+    "The experiment that the gate uses: the version's latest finished experiment that ran on the step's dataset, on all splits or the gate's, with the dataset's current evaluator, was compared with recorded outputs, and was created without `version`, `sample`, or `includeStale`. Null if there is none.",
   ),
   judging: described(
     v.nullable(Judging),

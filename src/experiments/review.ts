@@ -48,7 +48,7 @@ export const reviewExperimentItem = endpoint({
   responses: { 200: ItemResult },
   example: {
     params: { experimentId: EXPERIMENT_ID, itemId: SPAN_ID },
-    body: { decision: 'accept', comment: 'Says the same.' },
+    body: { decision: 'accept', comment: 'Says the same thing.' },
     answers: { 200: reviewedResult },
   },
 }).handle(async context => {
@@ -117,7 +117,7 @@ async function changeAlternative(
       })
     : await endAlternative(store, act, dataset, itemId, experiment.id)
   if (changed === 'too_many') throw unprocessable(TOO_MANY, 'decision')
-  if (changed === 'busy') throw unavailable(1, new Error('others kept changing the item'))
+  if (changed === 'busy') throw unavailable(1, new Error('other requests kept changing the item'))
 }
 
 async function readOutput(store: Store, experiment: ExperimentRecord, itemId: string): Promise<string> {

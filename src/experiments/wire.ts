@@ -150,9 +150,9 @@ export const Report = v.object({
   versionsTried: described(Count, 'How many prompt versions were tried on this split of the dataset'),
   changedSince: described(
     v.nullable(v.object({ excluded: Count, moved: Count })),
-    "How many items of the dataset were excluded, or moved to another split, after the experiment's version. Null if the step was renamed and the dataset no longer has that version.",
+    "How many of the dataset's items have been excluded or moved to another split since the version that the experiment uses. Null if the step was renamed and the dataset no longer has that version.",
   ),
-  repeatedInputs: described(Count, "How many items of the `test` split have an input that's also in `train`"),
+  repeatedInputs: described(Count, "How many items in the `test` split have an input that's also in `train`"),
   judging: described(Judging, "A model's judgments of the unjudged items, which change none of the counts"),
   agreement: described(
     ModelAgreement,
@@ -160,7 +160,7 @@ export const Report = v.object({
   ),
   gate: described(
     v.nullable(GateState),
-    "Whether the version meets the step's gate. Null without a gate or a version. A different experiment may count for the gate.",
+    "Whether the version meets the step's gate. Null without a gate or a version. The gate may use a different experiment.",
   ),
 })
 

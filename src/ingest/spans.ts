@@ -67,12 +67,12 @@ const Fields = v.object({
 export const Span = v.pipe(
   Fields,
   v.forward(
-    v.check(({ span_id, parent_span_id }) => span_id !== parent_span_id, 'must be another span'),
+    v.check(({ span_id, parent_span_id }) => span_id !== parent_span_id, 'must be a different span'),
     ['parent_span_id'],
   ),
 )
 
-const NO_PROMPT_VERSION = 'No prompt of this project has this version'
+const NO_PROMPT_VERSION = 'No prompt in this project has this version'
 
 export const postSpan = endpoint({
   family: 'ingest',

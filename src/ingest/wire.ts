@@ -8,7 +8,7 @@ export const TraceId = v.pipe(
   v.string(),
   v.regex(
     new RegExp(`^trace_[A-Za-z0-9_-]{1,${MAX_TRACE_ID_LENGTH - 'trace_'.length}}$`),
-    `must be trace_ and 1 to ${MAX_TRACE_ID_LENGTH - 'trace_'.length} letters, digits, _, or -`,
+    `must be trace_ followed by 1 to ${MAX_TRACE_ID_LENGTH - 'trace_'.length} letters, digits, _, or -`,
   ),
   v.metadata({ examples: ['trace_0123456789abcdef012345'] }),
 )

@@ -30,7 +30,7 @@ export const MAX_RACE_DELAY_MS = 800
 export const JOB_DEADLINE_MS = 5 * 60_000
 /** One attempt of a job at a D1 or R2 call. D1 ends a statement after 30 s. */
 export const JOB_ATTEMPT_MS = 30_000
-/** How often a change to an item is tried if others keep changing it. */
+/** How many times a change to an item is tried if other requests keep changing it. */
 export const MAX_CHANGE_ATTEMPTS = 5
 /** How many changed rows one copy to a shard transfers, and how many of them may be texts, which are large. */
 export const COPIED_CHANGES = 500

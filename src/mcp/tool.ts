@@ -21,9 +21,9 @@ export interface Tool {
   readonly endpoint: Endpoint
   /** The query parameters and body fields that agents may set, besides the path's. */
   readonly offers: readonly string[]
-  /** Values of others, which agents can't change. */
+  /** Values for other parameters and fields, which agents can't change. */
   readonly fixed?: Readonly<Record<string, string | boolean>>
-  /** Values of offered ones that the agent doesn't set. */
+  /** Values for offered parameters and fields that the agent doesn't set. */
   readonly defaults?: Readonly<Record<string, string | number>>
   /** Schemas to show in place of the endpoint's, for a body that has several forms. */
   readonly shown?: Readonly<Record<string, JsonObject>>

@@ -163,7 +163,7 @@ export const tools: readonly Tool[] = [
   {
     name: 'list_prompts',
     title: 'List prompts',
-    description: "Lists the prompts of a project's steps, with their active versions. Changes nothing.",
+    description: "Lists the prompts for a project's steps, with their active versions. Changes nothing.",
     endpoint: listPrompts,
     offers: ['stepId', ...page],
     defaults: shortPage,

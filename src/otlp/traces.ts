@@ -17,7 +17,7 @@ import type { TelemetrySpan } from './reading/telemetry.ts'
 import type { SpanOutline } from './span-step.ts'
 
 const UNREADABLE = 'an internal error occurred while reading them'
-const ON_OTHER_TRACE = 'another trace of the organization has a span with this id'
+const ON_OTHER_TRACE = 'another trace in the organization has a span with this id'
 
 /** Stores spans in their traces, and people's judgments in the spans as feedback. */
 export const exportTraces = exportEndpoints('traces', async context => {

@@ -24,7 +24,7 @@ const Change = v.strictObject({
   dismissed: v.optional(described(v.boolean(), 'Whether people have decided not to fix it. Requires a note.')),
   note: v.optional(v.nullable(text(1, MAX_NOTE_LENGTH))),
   assigneeId: v.optional(
-    v.nullable(uuid('A user of the organization with access to the project. Null unassigns the problem.')),
+    v.nullable(uuid('A user in the organization who has access to the project. Null unassigns the problem.')),
   ),
   candidateVersionId: v.optional(
     v.nullable(

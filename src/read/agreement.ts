@@ -28,7 +28,7 @@ import { projectSelector, selectedProject } from './project.ts'
 
 /** The filters for the compared outputs. */
 export const agreementFilters = {
-  stepId: v.optional(described(v.string(), 'Only outputs of this step, by any of its names')),
+  stepId: v.optional(described(v.string(), 'Only outputs from this step, by any of its names')),
   from: v.optional(timestamp('Outputs first voted on at or after this time')),
   to: v.optional(timestamp('Outputs first voted on before this time')),
 }

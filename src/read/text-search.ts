@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { counted } from '../domain/counted.ts'
 import { type SoughtText, soughtText } from '../domain/text-search.ts'
 import { described, IsoTime, isoTime, text, Uuid } from '../http/atoms.ts'
 import {
@@ -85,5 +86,5 @@ export const searchAnswer = (searchedTo: number | undefined, { beginnings, isLef
 })
 
 const beginningsWarning = (count: number): string =>
-  `Only the beginning of ${count} ${count === 1 ? 'value' : 'values'} over ${INLINE_BYTES / 1024} KiB was searched: ` +
+  `Only the beginning of ${counted(count, 'value')} over ${INLINE_BYTES / 1024} KiB was searched: ` +
   `the first ${KEPT_BYTES / 1024} KiB, or ${PREVIEW_BYTES} bytes if an earlier release stored it`

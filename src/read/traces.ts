@@ -35,7 +35,10 @@ const SortedOver = v.optional(
   v.pipe(
     v.object({
       traces: v.number(),
-      isAll: described(v.boolean(), 'Whether these are all matching traces. If not, older traces may also match.'),
+      isAll: described(
+        v.boolean(),
+        'Whether these are all of the matching traces. If not, older traces may also match.',
+      ),
     }),
     v.metadata({ description: 'With `sort`: how many matching traces were sorted' }),
   ),

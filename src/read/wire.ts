@@ -132,7 +132,7 @@ export const Vote = v.object({
 
 export const Basis = described(
   v.nullable(v.picklist(REVIEW_BASES)),
-  "votes: several reviewers agreed; `by` is the first voter, and `at` is the time of the last vote. adjudication: an adjudicator decided, because votes didn't agree or before all votes were in. Null if it's one reviewer's own decision.",
+  "votes: several reviewers agreed; `by` is the first voter, and `at` is the time of the last vote. adjudication: an adjudicator decided, either because the votes didn't agree or before all of them were in. Null if it's one reviewer's own decision.",
 )
 
 export const Span = v.object({

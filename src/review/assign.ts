@@ -50,7 +50,7 @@ const Filter = object(
 const Assignment = v.strictObject({
   spanIds: described(
     v.optional(v.pipe(v.array(Uuid), v.maxLength(MAX_ASSIGNED_SPANS, `must have at most ${MAX_ASSIGNED_SPANS} IDs`))),
-    'Spans of one project. Either this or `filter` is required.',
+    'Spans in one project. Either this or `filter` is required.',
   ),
   filter: described(
     v.optional(Filter),
@@ -86,7 +86,7 @@ export const assignSpans = endpoint({
   path: '/api/review-queue/assign',
   summary: 'Assign spans to reviewers',
   description:
-    'Each span is assigned to as many of the people as it needs reviewers, or to all of them if there are fewer. People with the fewest open assignments in the project come first, so shares stay even over several calls. Repeating a call changes nothing. ' +
+    "Each span is assigned to as many of these people as its number of reviewers requires, or to all of them if there aren't enough. People with the fewest open assignments in the project come first, so shares stay even over several calls. Repeating a call changes nothing. " +
     'An assignment ends when the span is decided, and reopens if its output changes. Others can still review the span. ' +
     `A user has at most ${MAX_OPEN_ASSIGNMENTS} open assignments in a project.`,
   scope: 'manage',

@@ -168,7 +168,7 @@ export const postReviews = endpoint({
   return { status: 207, body: { results: results.inOrder() } }
 })
 
-const NO_USER = 'No user of the organization has this email; create the user first'
+const NO_USER = 'No user in the organization has this email; create the user first'
 
 /**
  * Who made an imported decision elsewhere, and when. Undefined if the decision isn't imported. 403 if the caller may

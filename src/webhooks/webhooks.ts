@@ -41,7 +41,7 @@ const Url = described(
   'Where to send events: https, with a public host name, and not this service itself',
 )
 const optionalProject = {
-  projectSlug: v.optional(described(v.string(), 'Only webhooks that send the events of this project')),
+  projectSlug: v.optional(described(v.string(), "Only webhooks that send this project's events")),
   projectId: v.optional(described(v.pipe(v.string(), v.toLowerCase()), "The same filter, by the project's ID")),
 }
 
@@ -52,7 +52,7 @@ export const createWebhook = endpoint({
   method: 'POST',
   path: '/api/webhooks',
   summary: 'Create a webhook',
-  description: `Sends the events of a project, or of every project, to a URL, signed according to [Standard Webhooks](https://www.standardwebhooks.com). The response has the signing secret, which no other response shows. It can take up to 30 seconds before the first events are recorded. A project can have ${MAX_WEBHOOKS} webhooks, and the organization can have the same number of webhooks that cover every project.`,
+  description: `Sends a project's events, or those of every project, to a URL, signed according to [Standard Webhooks](https://www.standardwebhooks.com). The response has the signing secret, which no other response shows. It can take up to 30 seconds before the first events are recorded. A project can have ${MAX_WEBHOOKS} webhooks, and the organization can have the same number of webhooks that cover every project.`,
   scope: 'manage',
   body: v.strictObject({
     id: v.optional(

@@ -312,7 +312,7 @@ function shapeOf(requests: readonly ModelRequest[]) {
 describe("a provider's errors", () => {
   const SECRETS = /sk-the-secret|X200|warranty|months/
   const LEAKY = JSON.stringify({
-    error: { message: 'Bad key sk-the-secret for "How long is the warranty of the X200?"' },
+    error: { message: 'Bad key sk-the-secret for "How long is the warranty on the X200?"' },
   })
 
   it.for([
@@ -451,7 +451,7 @@ describe('Workers AI', () => {
       '3040: Capacity temporarily exceeded, please try again.',
       "The model's provider returned status 429: too many requests",
     ],
-    ['the warranty of the X200', "The model's provider couldn't be reached"],
+    ['the warranty on the X200', "The model's provider couldn't be reached"],
   ] as const)('fails with %s', async ([message, expected], { expect }) => {
     const AI = aBinding(async () => {
       throw new Error(message)

@@ -106,7 +106,7 @@ describe('the rules', () => {
   })
 
   it('report which parts of the trace were left out', () => {
-    const subject = { ...aDisagreement(invented), omitted: ['9,600 of 10,000 spans, those farthest from the feedback'] }
+    const subject = { ...aDisagreement(invented), omitted: ['9,600 of 10,000 spans (the farthest from the feedback)'] }
     expect(attributeByRules(subject, findEvidence(subject), NONE).reasoning).toContain('9,600 of 10,000 spans')
   })
 

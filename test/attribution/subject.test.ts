@@ -133,7 +133,7 @@ describe('the subject of an attribution', () => {
       ...Array.from({ length: MAX_SUBJECT_SPANS - 3 }, (_, index) => spanId(7000 - (MAX_SUBJECT_SPANS - 4) + index)),
       spanId(9999),
     ])
-    expect(omitted).toEqual(['9,601 of 10,001 spans, those farthest from the feedback'])
+    expect(omitted).toEqual(['9,601 of 10,001 spans (the farthest from the feedback)'])
     const rowsRead = await rowsReadBy(bindings => subjectOf(org, traceKey, bindings))
     expect(rowsRead).toBeLessThan(100_000)
   })
@@ -149,7 +149,7 @@ describe('the subject of an attribution', () => {
     expect(steps.filter(({ output }) => output !== null)).toHaveLength(16)
     // The latest come first.
     expect(steps.slice(1, 3).map(({ output }) => output)).toEqual([null, null])
-    expect(omitted).toEqual(['1 values over 256 KiB', '2 values after the first 4 MiB'])
+    expect(omitted).toEqual(['1 value over 256 KiB', '2 values after the first 4 MiB'])
   })
 
   it('distinguishes people, even if it knows only their names', async ({ expect }) => {

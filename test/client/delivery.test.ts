@@ -347,7 +347,7 @@ describe('results of individual events', () => {
 })
 
 describe('memory', () => {
-  it('is bounded, and further events are lost and reported', async ({ expect }) => {
+  it('is bounded, and the remaining events are lost and reported', async ({ expect }) => {
     let isUp = false
     const { countersign, losses, sent } = newClient(
       request => (isUp ? batchResponse(request) : errorResponse(503, 'unavailable')),

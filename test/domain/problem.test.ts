@@ -47,7 +47,7 @@ describe('the proof of a candidate', () => {
     [{ items: 2, fixed: 2 }, /has 2 of the problem's test items; at least 3 are required/],
     [{ hasExperiment: false, items: 0, fixed: 0 }, /no finished experiment/],
     [{ met: false, hasGate: true }, /doesn't meet the step's gate/],
-    [{ met: false }, /at least 10 items of the test split/],
+    [{ met: false }, /at least 10 items in the test split/],
   ] as const)('with %o lacks %s', ([fields, reason], { expect }) => {
     const missing = missingProof({ ...shown, ...fields })
     if (reason === null) expect(missing).toBeNull()

@@ -16,14 +16,14 @@ describe('accepting an output', () => {
     const before = await bench.begin()
     const other = await bench.begin()
     await before.sendOutputs({ [itemId]: 'the same in other words' })
-    const reviewed = await before.review(itemId, 'accept', { comment: 'Says the same.' })
+    const reviewed = await before.review(itemId, 'accept', { comment: 'Says the same thing.' })
     expect(reviewed).toMatchObject({
       status: 200,
       body: {
         itemId,
         outcome: 'passed',
         change: null,
-        review: { decision: 'accept', comment: 'Says the same.', by: expect.any(String), at: expect.any(String) },
+        review: { decision: 'accept', comment: 'Says the same thing.', by: expect.any(String), at: expect.any(String) },
       },
     })
     expect(await before.report()).toMatchObject({ counts: { passed: 1, unjudged: 0 } })

@@ -26,7 +26,7 @@ describe('an observation', () => {
       'a trace_id without its prefix',
       { trace_id: 'abc' },
       'trace_id',
-      'must be trace_ and 1 to 122 letters, digits, _, or -',
+      'must be trace_ followed by 1 to 122 letters, digits, _, or -',
     ],
     ['a missing timestamp', { timestamp: undefined }, 'timestamp', 'is required'],
     [

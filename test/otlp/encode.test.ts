@@ -16,11 +16,11 @@ const show = (bytes: Uint8Array, text = '') =>
 const textOf = (bytes: Uint8Array) => new TextDecoder().decode(bytes)
 
 describe('the response to an export', () => {
-  it.for<[Signal, string]>([
-    ['traces', 'rejectedSpans'],
-    ['logs', 'rejectedLogRecords'],
-    ['metrics', 'rejectedDataPoints'],
-  ])('reports how many %s records were rejected', ([signal, field]) => {
+  it.for<[string, Signal, string]>([
+    ['spans', 'traces', 'rejectedSpans'],
+    ['log records', 'logs', 'rejectedLogRecords'],
+    ['data points', 'metrics', 'rejectedDataPoints'],
+  ])('reports how many %s were rejected', ([, signal, field]) => {
     expect(encodeSuccess(PROTOBUF, signal)).toEqual(new Uint8Array())
     expect(textOf(encodeSuccess(JSON_TYPE, signal))).toBe('{}')
     const refusal = { count: 2, message: 'no' }

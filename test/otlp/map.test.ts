@@ -270,7 +270,7 @@ describe('a span’s attributes for the trace', () => {
     })
   })
 
-  it('keep further ids in the metadata', ({ expect }) => {
+  it('keep other ids in the metadata', ({ expect }) => {
     const attributes = { 'session.id': 'a', 'gen_ai.conversation.id': 'b', metadata: '{"session_id":"c"}' }
     const { trace, metadata } = stepWith(attributes)
     expect([trace, metadata.attributes]).toEqual([

@@ -226,7 +226,7 @@ describe('an export of spans', () => {
     const { body } = await exportSpans(org, spans)
     expect(body.partialSuccess).toEqual({
       rejectedSpans: '1',
-      errorMessage: '1 rejected: another trace of the organization has a span with this id',
+      errorMessage: '1 rejected: another trace in the organization has a span with this id',
     })
     expect((await read()).spanCount).toBe(1)
     expect((await org.ingest.get('/api/v1/traces/search?name=support')).body.count).toBe(2)

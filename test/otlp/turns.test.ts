@@ -3,7 +3,7 @@ import { inPieces, type Work } from '../../src/domain/turns.ts'
 import { decodeTraces } from '../../src/otlp/decode.ts'
 import { aHexSpanId, anExport, anExportedSpan } from '../support/telemetry.ts'
 
-/** Counts how often a generator pauses. */
+/** Counts how many times a generator pauses. */
 function pausesOf(work: Work<unknown>): number {
   let pauses = 0
   while (!work.next().done) pauses++

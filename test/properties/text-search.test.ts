@@ -71,7 +71,7 @@ const scenario = fc.record({
     minLength: 4,
     maxLength: 4,
   }),
-  /** Selects further texts to search for from the shown traces. */
+  /** Selects other texts to search for from the shown traces. */
   parts: fc.array(fc.nat(), { minLength: 8, maxLength: 8 }),
 })
 

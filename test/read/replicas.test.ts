@@ -13,7 +13,7 @@ import { newTrace } from '../support/trace.ts'
 
 const BOOKMARK = 'x-d1-bookmark'
 
-/** How often `, DB=1` fits into a bookmark after the first `DB=1`. */
+/** How many times `, DB=1` fits into a bookmark after the first `DB=1`. */
 const LONGEST = (MAX_BOOKMARK_LENGTH - 4) / 6
 
 beforeAll(() => replicate(50))

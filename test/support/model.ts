@@ -37,7 +37,7 @@ export const aSubject = (fields: Partial<Subject> = {}): Subject => ({
   timestamp: AT,
   isCompleted: true,
   steps: [
-    aStep({ input: { question: 'How long is the warranty of the X200?' }, output: { answer: 'It is 12 months.' } }),
+    aStep({ input: { question: 'How long is the warranty on the X200?' }, output: { answer: 'It is 12 months.' } }),
     aStep({
       spanId: 'retrieve',
       parentSpanId: 'root',
@@ -49,7 +49,7 @@ export const aSubject = (fields: Partial<Subject> = {}): Subject => ({
       spanId: 'write',
       parentSpanId: 'root',
       stepId: 'write',
-      input: { question: 'How long is the warranty of the X200?' },
+      input: { question: 'How long is the warranty on the X200?' },
       output: { answer: 'It is 12 months.' },
       prompt: { content: 'Answer from the retrieved chunks only.', outputSchema: null },
       review: { state: 'corrected', approvedOutput: { answer: 'It is 24 months.' }, userId: 'ann', comment: null },

@@ -3,7 +3,7 @@ import type { Basis, Example } from '../../src/problems/suggestion/question.ts'
 export const anExample = (fields: Partial<Example> = {}): Example => ({
   spanId: 'span-1',
   stepId: 'answer',
-  input: { question: 'How long is the warranty of the X200?' },
+  input: { question: 'How long is the warranty on the X200?' },
   state: { chunks: [{ text: 'The X200 has a warranty of 24 months.' }] },
   output: { answer: 'It is 12 months.' },
   approved: { answer: 'It is 24 months.' },

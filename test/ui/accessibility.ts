@@ -41,7 +41,7 @@ export async function expectAccessibleDialog(page: Page): Promise<void> {
 async function chooseScheme(page: Page, colorScheme: 'light' | 'dark'): Promise<void> {
   await page.emulateMedia({ colorScheme })
   await expect(page.locator('html')).toHaveAttribute('data-mantine-color-scheme', colorScheme)
-  // Axe would see the color that an element has on its way to the new one.
+  // Axe would see an element's color in mid-transition.
   await page.evaluate(() => {
     for (const animation of document.getAnimations()) if (animation instanceof CSSTransition) animation.finish()
   })
@@ -50,7 +50,7 @@ async function chooseScheme(page: Page, colorScheme: 'light' | 'dark'): Promise<
 interface Search {
   /** By default, all. */
   rules?: string[]
-  /** A selector; by default, of the whole page. */
+  /** The selector of the part to search. Default: the whole page. */
   within?: string
 }
 

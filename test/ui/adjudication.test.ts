@@ -61,7 +61,7 @@ test('three people review a step blind, and an adjudicator decides what they dis
     await each.goto('/review')
     await showsItem(each, 0)
     await expect(each.getByRole('note')).toHaveText(
-      "This output needs votes from 3 reviewers. Your decision counts as one. You won't see the others' reviews until it's decided.",
+      "This output needs votes from 3 reviewers. Your decision counts as one vote. You won't see the others' reviews until the output is decided.",
     )
     await each.keyboard.press('a')
     await showsItem(each, 1)
@@ -143,7 +143,8 @@ test('says what undoing an adjudication does before somebody undoes it', async (
   await expect(page.getByText('No disputes')).toBeVisible()
   await expect.poll(async () => (await datasetOf(organization))?.items).toBe(1)
 
-  const warning = 'Decided by an adjudicator. If that’s undone, these votes no longer count, and reviewers vote again.'
+  const warning =
+    'Decided by an adjudicator. If the decision is undone, these votes no longer count, and reviewers vote again.'
   await page.goto(`/review?project=${organization.project.slug}&span=${disputed}`)
   await expect(page.getByRole('note')).toHaveText(warning)
   const { trace } = v.parse(Located, await organization.call('GET', `/api/spans/${disputed}`))

@@ -27,7 +27,7 @@ test('a dataset’s counts link to its items, and an item to its diff and its sp
   const drawer = page.getByRole('dialog', { name: 'Item 1 of 1' })
   await expect(drawer.getByRole('textbox', { name: /before and after/ })).toContainText('It lasts 24 months.')
   await expectAccessibleOnEveryScreen(page)
-  await drawer.getByRole('link', { name: 'Span in its trace' }).click()
+  await drawer.getByRole('link', { name: 'Open in its trace' }).click()
   await expect(page).toHaveURL(new RegExp(`/traces/${sample.traceId}.*span=${sample.spanId}`))
 })
 

@@ -163,7 +163,7 @@ test('an output marked as wrong becomes a correction with the chosen error type'
   await expect(page.getByRole('alert').filter({ hasText: 'You marked this output as wrong' })).toBeVisible()
   await page.getByRole('region', { name: 'Edit', exact: true }).getByLabel('answer').fill('After 24 months.')
   await page.keyboard.press('Control+Enter')
-  await expect(page.getByText('Corrected. Undo: U')).toBeVisible()
+  await expect(page.getByText('Corrected. Press U to undo.')).toBeVisible()
   expect((await reviewOf(judged.answerId)).state).toBe('corrected')
   expect((await reviewOf(judged.answerId)).errorType).not.toBeNull()
 })

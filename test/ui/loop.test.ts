@@ -184,7 +184,7 @@ test('a correction becomes a fix that holds, with the keyboard alone', async ({ 
   await expect(page.getByRole('button', { name: 'Unassign' })).toBeVisible()
 
   await goTo(page, 'Datasets')
-  await press(page, page.getByRole('link', { name: '4 corrected items of sort-ticket' }))
+  await press(page, page.getByRole('link', { name: '4 corrected items in sort-ticket' }))
   await expect(page.getByRole('table', { name: 'Items' }).getByRole('row')).toHaveCount(5)
 
   await goTo(page, 'Prompts')
@@ -227,7 +227,7 @@ test('a correction becomes a fix that holds, with the keyboard alone', async ({ 
   await expect(activeVersion).toContainText('Version 1')
 
   await openProblem(page)
-  await expect(progress).toContainText('3 of 3 test items of this problem fixed')
+  await expect(progress).toContainText('3 of 3 test items for this problem are fixed')
   await writeVersion(page, 3, 'after')
   await beginExperiment(page)
   await runExperiment(key, '4 passed, 0 failed, 1 unjudged; 3 fixed, 0 regressed')

@@ -70,7 +70,9 @@ test("a person asks the model, sees its answers marked as a model's, and decides
   await page.getByRole('link', { name: '3 same' }).click()
   await expect(items.getByRole('listitem')).toHaveCount(3)
   const judgment = items.getByRole('region', { name: "Model's judgment" })
-  await expect(judgment).toContainText('A model says it means the same thing. Both name the months <b>exactly</b>.')
+  await expect(judgment).toContainText(
+    'A model says that the output means the same thing. Both name the months <b>exactly</b>.',
+  )
   await expect(judgment).toContainText('openai/judge')
   await page.keyboard.press('a')
   await expect(items.getByRole('button', { name: /^Passed Model: same/ })).toHaveCount(1)
@@ -97,7 +99,7 @@ test('an owner lets the model judge for the gate, and sees how often it agrees w
   await expectAccessibleDialog(page)
   await page.getByRole('button', { name: 'Save gate' }).click()
   const gate = page.getByRole('region', { name: 'Gate' })
-  await expect(gate).toContainText('counting unjudged items as the model judges them')
+  await expect(gate).toContainText("The model's judgment counts for items that nobody has judged.")
   await page.reload()
   await page.getByRole('button', { name: 'Change the gate' }).click()
   await expect(page.getByRole('switch', { name: 'Let a model judge unjudged items' })).toBeChecked()
@@ -116,6 +118,6 @@ test('an owner lets the model judge for the gate, and sees how often it agrees w
   const version = v.parse(Made, await call('POST', `/api/prompts/${promptId}/versions`, { content: 'Say how many.' }))
   const id = await newExperiment({ promptVersionId: version.id })
   await page.goto(`/experiments/${id}?project=${project.slug}`)
-  await expect(page.getByText(/According to the model, \d of the unjudged items count as passed/)).toBeVisible()
+  await expect(page.getByText(/According to the model, \d unjudged items count as passed/)).toBeVisible()
   await expect(page.getByRole('region', { name: 'Model judge' })).toContainText('but the gate does')
 })

@@ -57,7 +57,7 @@ test('a person lets the model run an experiment, from the keyboard, and sees its
   await expect(page.getByRole('region', { name: 'Progress' })).toContainText(/openai\/runs runs the items/)
   await expect(page.getByRole('region', { name: 'Run it' })).toHaveCount(0)
   await expect(
-    page.getByText(/openai\/runs ran the items\. Cost: (US)?\$0\.01 of at most (US)?\$2\.50\./),
+    page.getByText(/openai\/runs ran the items\. Cost: (US)?\$0\.01 \(limit: (US)?\$2\.50\)\./),
   ).toBeVisible()
   await expect(page.getByRole('region', { name: 'Progress' })).toHaveCount(0)
   await expect(page.getByRole('link', { name: '2 passed' })).toBeVisible()
@@ -75,7 +75,7 @@ test('a run ends if its next call could exceed the maximum cost, and the report 
   await page.goto(`/experiments/${id}?project=${project.slug}`)
   await expect(page.getByText("The experiment's maxCostUsd of $0.001 was used up.", { exact: true })).toBeVisible()
   await expect(
-    page.getByText(/openai\/runs ran the items\. Cost: (US)?\$0\.00 of at most (US)?\$0\.0010?\./),
+    page.getByText(/openai\/runs ran the items\. Cost: (US)?\$0\.00 \(limit: (US)?\$0\.0010?\)\./),
   ).toBeVisible()
   await expect(page.getByRole('link', { name: '5 errors' })).toBeVisible()
 })

@@ -233,7 +233,7 @@ test('the figures of a proof link to exactly as many items', async ({ page, cont
   const listed = page.getByRole('list', { name: 'Items' }).getByRole('listitem')
   for (const [name, count] of [
     ['2 items fixed', 2],
-    ['3 items of this problem', 3],
+    ['3 items for this problem', 3],
   ] as const) {
     await fixing.getByRole('link', { name }).click()
     await expect(listed).toHaveCount(count)

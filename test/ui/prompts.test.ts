@@ -174,7 +174,7 @@ test("a prompt's page compares the active version with the previous one, and eac
   await expect(watch).toContainText('Too early: 12 of 20 decisions.')
   await decide(7, 1)
   await page.reload()
-  await expect(watch).toContainText('Better: 95% of 20 accepted, 20% of 20 on version 1.')
+  await expect(watch).toContainText('Better: 95% of 20 outputs accepted, compared with 20% of 20 from version 1.')
   await expectAccessibleOnEveryScreen(page)
   const rows = page.getByRole('table', { name: 'Spans' }).getByRole('row')
   for (const [name, count] of [

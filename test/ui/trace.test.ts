@@ -69,7 +69,7 @@ test('a root that has the text of a step shows its review, and passes decisions 
   await expectAccessible(page)
   await chosen.getByRole('button', { name: 'Accept' }).click()
   await expect(chosen.getByText('Accepted', { exact: true })).toBeVisible()
-  await expect(tree.first().getByRole('img', { name: `Accepted, reviewed in the step ${STEP}` })).toBeVisible()
+  await expect(tree.first().getByRole('img', { name: `Accepted, reviewed in step ${STEP}` })).toBeVisible()
   await expect(tree.nth(1).getByRole('img', { name: 'Accepted', exact: true })).toBeVisible()
   await chosen.getByRole('link', { name: 'A step below' }).click()
   await expect(tree.nth(1)).toHaveAttribute('aria-selected', 'true')

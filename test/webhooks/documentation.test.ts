@@ -33,7 +33,7 @@ function namesIn(cell: string): string[] {
   return [...cell.matchAll(/`(\w+)`/g)].map(([, name = '']) => name)
 }
 
-/** What the page says that each event's data has. */
+/** The fields that, according to the page, every event's data has. */
 const COMMON = ['sequence', 'at', 'projectId', 'projectSlug', 'by']
 
 async function newSpan({ ingest, owner }: Org): Promise<{ id: string; spanId: string }> {
@@ -43,7 +43,7 @@ async function newSpan({ ingest, owner }: Org): Promise<{ id: string; spanId: st
   return { id, spanId: (await owner.get(`/api/traces/${id}`)).body.spans[0].id }
 }
 
-/** Something that causes each event, by a client whose key was made after the webhook. */
+/** For each event, a call that causes it. The client's key was created after the webhook. */
 const CAUSES: Readonly<Partial<Record<EventType, (org: Org, by: Client) => Promise<unknown>>>> = {
   'span.reviewed': async (org, by) => by.put(`/api/spans/${(await newSpan(org)).spanId}/review`, ACCEPT),
   'span.disputed': async org => {

@@ -8,7 +8,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-/** What the library of Standard Webhooks says about a delivery: its payload, or undefined if the signature is wrong. */
+/** What the Standard Webhooks library says about a delivery: its payload, or undefined if the signature is wrong. */
 function verified(secret: string, { body, headers }: Pick<Received, 'body' | 'headers'>): unknown {
   try {
     return new Webhook(secret).verify(body, headers)
@@ -18,7 +18,7 @@ function verified(secret: string, { body, headers }: Pick<Received, 'body' | 'he
 }
 
 describe('the signature of a delivery', () => {
-  it("passes the check of Standard Webhooks' library, and only as it was sent", async ({ expect }) => {
+  it('is accepted by the Standard Webhooks library, but only if nothing was changed', async ({ expect }) => {
     const { webhook, test, send } = await newHooked()
     const id = await test()
     const received = receive()
@@ -51,7 +51,7 @@ describe('the signature of a delivery', () => {
     expect(verified(`whsec_${btoa('another secret of 24 bytes')}`, delivery)).toBeUndefined()
   })
 
-  it('is new at each attempt, so that a late one is still in time', async ({ expect }) => {
+  it('is new for each attempt, so a late attempt is still valid', async ({ expect }) => {
     vi.useFakeTimers({ toFake: ['Date'] })
     const { webhook, test, send, deliveries } = await newHooked()
     await test()

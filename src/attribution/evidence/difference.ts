@@ -165,7 +165,7 @@ export function isSameMeaning(before: Json | undefined, after: Json | undefined)
   if (typeof before === 'object' || typeof after === 'object') return isEqual(before, after)
   const [left, right] = [String(before), String(after)]
   if (letters(left) === letters(right)) return true
-  // In a full sentence, each word can change the meaning.
+  // In a full sentence, any word can change the meaning.
   if (left.length > 60 || right.length > 60 || typeof before === 'boolean' || typeof after === 'boolean') return false
   const [terms, others] = [termsOf(left), termsOf(right)]
   const isEachSame = terms.facts.every((fact, index) => {

@@ -1,3 +1,4 @@
+import { counted } from '../../domain/counted.ts'
 import {
   type Ancestors,
   ancestorsIn,
@@ -74,9 +75,9 @@ export function* sceneOf(whole: Subject): Generator<undefined, Scene> {
     subject,
     omitted: [
       ...omitted,
-      ...countOf(subject.steps.length - near.size, 'steps far from the disputed step'),
-      ...countOf(subject.knowledgeDocs.length - docs.size, 'knowledge docs'),
-      ...countOf(unread, 'texts with too many numbers and words to compare'),
+      ...countOf(subject.steps.length - near.size, 'step', ' far from the disputed step'),
+      ...countOf(subject.knowledgeDocs.length - docs.size, 'knowledge doc'),
+      ...countOf(unread, 'text', ' with too many numbers and words to compare'),
       ...(areRetrievalsComplete ? [] : ['some of the fetched content']),
       ...(isComplete ? [] : [`steps before "${origin.stepId}" that may have caused the fault`]),
       ...(difference?.isTooLarge
@@ -167,8 +168,8 @@ function fitting<Item>(items: readonly Item[], lengthOf: (item: Item) => number)
   )
 }
 
-const countOf = (count: number, what: string): string[] =>
-  count === 0 ? [] : [`${count.toLocaleString('en')} ${what}`]
+const countOf = (count: number, one: string, rest = ''): string[] =>
+  count === 0 ? [] : [`${counted(count, one)}${rest}`]
 
 /**
  * Whether a step could see a source. A step sees its own and the trace's input and state, and earlier outputs of other

@@ -164,5 +164,7 @@ function placeOf({ spanId, path }: Finding, { steps }: Subject): string {
   const step = steps.find(candidate => candidate.spanId === spanId)
   if (root === 'knowledgeDocs') return `the knowledge doc "${rest.join('.')}"`
   if (root === 'feedback') return 'the feedback'
+  // Precedents are in other traces.
+  if (!step && root === 'approvedOutput') return 'the approvedOutput of another trace'
   return step && !step.isRoot ? `the ${path} of step "${step.stepId}"` : `the ${path} of the trace`
 }

@@ -1,3 +1,4 @@
+import { counted } from '../../domain/counted.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
 import type { Step, Subject } from '../../domain/subject.ts'
 import {
@@ -139,8 +140,8 @@ export function boundedSubject(subject: Subject): { subject: Subject; omitted: s
       feedback,
     },
     omitted: [
-      ...(cuts > 0 ? [`the ends of ${cuts.toLocaleString('en')} long values`] : []),
-      ...(left.size > 0 ? [`the oldest ${left.size.toLocaleString('en')} corrections`] : []),
+      ...(cuts > 0 ? [`the end of ${counted(cuts, 'long value')}`] : []),
+      ...(left.size > 0 ? [`${counted(left.size, 'correction')} (the oldest)`] : []),
     ],
   }
 }

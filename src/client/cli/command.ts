@@ -49,7 +49,7 @@ export type Options = Readonly<Record<string, Option>>
 export interface Argument {
   description: string
   isOptional?: boolean
-  /** Takes all further values. */
+  /** Takes all remaining values. */
   isRepeated?: boolean
 }
 

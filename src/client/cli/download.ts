@@ -9,6 +9,7 @@ import { fieldOf } from '../service.ts'
 import { pause } from '../timers.ts'
 import type { Connection } from './connection.ts'
 import type { Context } from './context.ts'
+import { counted } from './counted.ts'
 import { Failure } from './failure.ts'
 
 /** A file's format, and how to know that a part of it is complete. */
@@ -20,7 +21,7 @@ interface Export {
   format: Format
 }
 
-/** How often a part is requested if it's cut off. */
+/** How many times a part is requested if it's cut off. */
 const MAX_ATTEMPTS = 3
 /** How long to wait for more of a file. */
 const STALL_MS = 60_000
@@ -63,7 +64,7 @@ export async function download(
         }
       }
       cursor = part.nextCursor
-      if (cursor !== null) await out.progress(`${lines} lines so far`)
+      if (cursor !== null) await out.progress(`${counted(lines, 'line')} so far`)
     }
     await draft?.close()
     if (target) await rename(draftName, target)

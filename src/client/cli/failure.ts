@@ -21,7 +21,7 @@ export class Failure extends Error {
   /** For programs: `usage`, `not_found`, ... */
   readonly code: string
   readonly details: readonly ErrorDetail[]
-  /** The API's further fields: who holds a span, and until when. */
+  /** The API's other fields: who holds a span, and until when. */
   readonly fields: Readonly<Record<string, string>>
   /** What to do about it. */
   readonly hint: string | undefined
@@ -53,7 +53,7 @@ export interface Fault {
   details: readonly ErrorDetail[]
   hint: string | undefined
   requestId: string | undefined
-  /** The API's further fields: who holds a span, and until when. */
+  /** The API's other fields: who holds a span, and until when. */
   fields: Readonly<Record<string, string>>
 }
 

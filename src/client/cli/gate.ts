@@ -9,7 +9,7 @@ export async function printGate(
   if (!state) return out.line('  The step has no gate.', 'faint')
   if (state.met) return out.line('  The gate is met.', 'added')
   await out.line("  The gate isn't met:", 'bad')
-  if (state.experimentId === null) await out.line('  No experiment with this version counts for the gate.')
+  if (state.experimentId === null) await out.line('  No experiment with this version counts toward the gate.')
   for (const { condition, required, actual } of state.unmet) {
     const bound = condition.startsWith('min') ? 'at least' : 'at most'
     await out.line(

@@ -15,7 +15,7 @@ export function shownLine(text: string, maxLength: number): string {
 
 /**
  * JSON that's safe to print: JSON itself escapes only some control characters. The others occur only in strings, so
- * their escapes mean the same.
+ * their escapes mean the same thing.
  */
 export const shownJson = (json: string): string => json.replace(ACTIVE, unicodeEscape)
 

@@ -196,7 +196,7 @@ class Check {
       if (!this.#matches(choice, value, own, faults)) continue
       matches++
       this.#merge(seen, own)
-      // Further schemas of `anyOf` can only evaluate more of the value.
+      // The other schemas in `anyOf` can only evaluate more of the value.
       if (keyword === 'anyOf' && !seen) return
     }
     if (matches === 0) {

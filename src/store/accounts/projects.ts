@@ -161,7 +161,7 @@ export async function updateProject(
 /**
  * Immediately hides a project and everything in it, and revokes its keys, which ends their sessions and links. The row
  * stays, with a slug that no project can have; jobs purge everything else (`project-purge.ts`). Returns whether the
- * project existed; a retry with the same act returns the same.
+ * project existed; a retry with the same act returns the same result.
  */
 export async function deleteProject(store: Store, act: Act, project: Project): Promise<boolean> {
   const { database, organization } = store

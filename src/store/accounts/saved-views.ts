@@ -114,7 +114,7 @@ export async function saveView(
   throw new Error('a view is gone right after it was saved')
 }
 
-/** Finds a view of the organization. */
+/** Finds a view in the organization. */
 export async function findView(
   { database, organization }: Store,
   id: string,
@@ -159,7 +159,7 @@ export function releaseViews(
 }
 
 /**
- * The statement that gives a replaced key's views to its successor, in all projects of the organization. A view stays
+ * The statement that gives a replaced key's views to its successor, in all of the organization's projects. A view stays
  * behind if the successor already has one of the same page and name.
  */
 export const handOverViews = (

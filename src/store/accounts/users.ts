@@ -171,7 +171,7 @@ export async function updateUser(
 
 /**
  * Deletes a user and revokes the keys that act for them. A job then moves all their records to `newId`, a random id
- * (`user-deletion.ts`). Returns whether the user existed; a retry with the same `newId` returns the same.
+ * (`user-deletion.ts`). Returns whether the user existed; a retry with the same `newId` returns the same result.
  */
 export async function deleteUser(store: Store, act: Act, id: string, newId: string): Promise<boolean> {
   const { database, organization } = store

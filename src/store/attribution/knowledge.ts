@@ -1,11 +1,12 @@
 import { sql } from 'drizzle-orm'
+import { counted, formatCount } from '../../domain/counted.ts'
 import type { KnowledgeDoc } from '../../domain/subject.ts'
 import { MAX_SUBJECT_DOCS, MAX_SUBJECT_TEXT_BYTES } from '../../limits.ts'
 import { readPlain } from '../core/database.ts'
 import type { Store } from '../core/store.ts'
 import { textVersions } from '../schema/texts.ts'
 import type { SpanDetail } from '../spans/span-detail.ts'
-import { formatCount, type Outline } from './outline.ts'
+import type { Outline } from './outline.ts'
 
 /**
  * Reads the project's knowledge docs as they were when the trace arrived. If there are too many, the docs that the
@@ -19,7 +20,7 @@ export async function readKnowledgeDocs(
 ): Promise<KnowledgeDoc[]> {
   const chosen = chooseDocs(docs, shown)
   const omittedCount = counts.docs - chosen.length
-  if (omittedCount > 0) omitted.push(`${formatCount(omittedCount)} of ${formatCount(counts.docs)} knowledge docs`)
+  if (omittedCount > 0) omitted.push(`${formatCount(omittedCount)} of ${counted(counts.docs, 'knowledge doc')}`)
   if (chosen.length === 0) return []
   const keys = JSON.stringify(chosen.map(({ versionKey }) => versionKey))
   const [versions] = await readPlain(database, [

@@ -1,5 +1,6 @@
 import { and, desc, eq, type SQL, sql } from 'drizzle-orm'
 import type { SelectResultFields } from 'drizzle-orm/query-builders/select.types'
+import { counted, formatCount } from '../../domain/counted.ts'
 import { type NearSpan, nearestSpans } from '../../domain/neighborhood.ts'
 import {
   MAX_PRECEDENT_REVIEWS,
@@ -189,7 +190,7 @@ export function omittedSpans({ total }: Outline, chosen: readonly OutlineSpan[])
   const omittedCount = total - chosen.length
   return omittedCount === 0
     ? []
-    : [`${formatCount(omittedCount)} of ${formatCount(total)} spans, those farthest from the feedback`]
+    : [`${formatCount(omittedCount)} of ${counted(total, 'span')} (the farthest from the feedback)`]
 }
 
 export function omittedFeedback({ counts, feedback }: Outline): string[] {
@@ -197,10 +198,8 @@ export function omittedFeedback({ counts, feedback }: Outline): string[] {
   const cut = feedback.filter(({ truncated }) => truncated.length > 0).length
   return [
     ...(omittedCount > 0
-      ? [`the oldest ${formatCount(omittedCount)} of ${formatCount(counts.feedback)} pieces of feedback`]
+      ? [`${formatCount(omittedCount)} of ${counted(counts.feedback, 'piece')} of feedback (the oldest)`]
       : []),
-    ...(cut > 0 ? [`the texts of ${formatCount(cut)} pieces of feedback, which exceed the length limit in total`] : []),
+    ...(cut > 0 ? [`part of ${counted(cut, 'piece')} of feedback, because of the limit on the total length`] : []),
   ]
 }
-
-export const formatCount = (number: number): string => number.toLocaleString('en')

@@ -1,3 +1,4 @@
+import { counted, formatCount } from '../../domain/counted.ts'
 import type { Labeller } from '../../domain/feedback.ts'
 import type { Step, Subject, SubjectFeedback } from '../../domain/subject.ts'
 import { turnsByLength } from '../../domain/turns.ts'
@@ -8,7 +9,7 @@ import { type SpanDetail, showSpans } from '../spans/span-detail.ts'
 import { type FoundValue, lengthOf, readUntilWhole } from '../traces/payloads.ts'
 import { readKnowledgeDocs } from './knowledge.ts'
 import { type Neighborhood, readNeighborhood } from './neighborhood.ts'
-import { chooseSpans, formatCount, type Outline, omittedFeedback, omittedSpans, readOutline } from './outline.ts'
+import { chooseSpans, type Outline, omittedFeedback, omittedSpans, readOutline } from './outline.ts'
 import { createJsonComparer, fetchComparable, findPrecedents } from './precedents.ts'
 
 /*
@@ -99,8 +100,8 @@ function withinBounds(folded: readonly FoldedSpan[], omitted: string[]): FoldedS
     }
   })
   if (tooLarge > 0)
-    omitted.push(`${formatCount(tooLarge)} values over ${formatCount(MAX_SUBJECT_VALUE_BYTES / 1024)} KiB`)
-  if (tooMany > 0) omitted.push(`${formatCount(tooMany)} values after the first 4 MiB`)
+    omitted.push(`${counted(tooLarge, 'value')} over ${formatCount(MAX_SUBJECT_VALUE_BYTES / 1024)} KiB`)
+  if (tooMany > 0) omitted.push(`${counted(tooMany, 'value')} after the first 4 MiB`)
   return bounded
 }
 
@@ -121,7 +122,7 @@ function promptsOf({ prompts }: Neighborhood, omitted: string[]): Map<string, St
     whole.set(name, { content, outputSchema: isSchema ? JSON.parse(outputSchema) : null })
   }
   const omittedCount = prompts.length - whole.size
-  if (omittedCount > 0) omitted.push(`${formatCount(omittedCount)} prompts that exceed the total size limit`)
+  if (omittedCount > 0) omitted.push(`${counted(omittedCount, 'prompt')}, because of the limit on the total size`)
   return whole
 }
 

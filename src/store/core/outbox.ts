@@ -35,7 +35,7 @@ interface EventColumns {
 }
 
 /**
- * The statements, one or none, that record events of a project, for the batch of the change that causes them. `from` has
+ * The statements, one or none, that record a project's events, for the batch of the change that causes them. `from` has
  * a row for each event, with a `where` clause.
  */
 export function recordEvents(store: Store, type: EventType, projectKey: number, event: EventColumns, from: SQL) {

@@ -164,7 +164,7 @@ const toRecord = (gate: Awaited<ReturnType<typeof selectGate>>[number]): GateRec
 /** Everything that a gate's decision on a version depends on. */
 export interface GateBasis {
   gate: GateRecord | undefined
-  /** The experiment that counts for the gate, and the revision of its results. Null if there is none. */
+  /** The experiment that the gate uses, and the revision of its results. Null if there is none. */
   experiment: { id: string; revision: string } | null
   /** Whether the gate and its experiment are still the same. True for a step without a gate until it gets one. */
   holds: SQL
@@ -195,7 +195,7 @@ function basisOf(store: Store, step: Step, versionId: string): SQL {
   return sql`(select json_array(${gates.revision}, json(${experiment})) from ${gates} where ${isGateOf(step)})`
 }
 
-/** A value of the experiment that counts for a gate with this split, for a version on its step's dataset. */
+/** A value of the experiment that a gate with this split uses, for a version on its step's dataset. */
 function countedExperiment(store: Store, step: Step, versionId: string, split: SQL, value: SQL): SQL {
   const { projectKey, stepId } = step
   const ofStep = (column: typeof experiments.stepId | typeof datasetSettings.stepId) =>
@@ -212,7 +212,7 @@ function countedExperiment(store: Store, step: Step, versionId: string, split: S
     order by ${experiments.finishedAt} desc, ${experiments.key} desc limit 1)`
 }
 
-/** The id of the experiment that counts for a gate with this split. Undefined if there is none. */
+/** The id of the experiment that a gate with this split uses. Undefined if there is none. */
 export async function findCountedExperiment(
   store: Store,
   step: Step,
@@ -224,8 +224,8 @@ export async function findCountedExperiment(
   return row?.id ?? undefined
 }
 
-/** Whether an experiment's items are such that it may count for a gate with this split. */
-// The gate counts no items of other splits, so an experiment on one of them proves nothing about the version.
+/** Whether an experiment's items are such that it may count toward a gate with this split. */
+// The gate counts no items in other splits, so an experiment on one of them proves nothing about the version.
 const mayCount = (split: SQL): SQL =>
   sql`${experiments.isVersionNamed} = 0 and ${experiments.sample} is null and ${experiments.includesStale} = 0
   and ${experiments.itemId} is null and ${experiments.baselineId} is null and (${experiments.split} is null or ${experiments.split} = ${split})`

@@ -58,8 +58,8 @@ interface ProblemQuery {
 }
 
 /**
- * Lists up to `limit` problems of a project: those with cases in the range, and those with a candidate. Reads counters
- * only: at most a row for each problem and each day of the range and the one before it.
+ * Lists up to `limit` of a project's problems: those with cases in the range, and those with a candidate. Reads
+ * counters only: at most a row for each problem and each day of the range and the one before it.
  */
 export async function selectProblems(
   store: Store,

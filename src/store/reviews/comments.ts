@@ -122,7 +122,7 @@ export interface FeedbackHead {
   isComment: boolean
 }
 
-/** Finds feedback on a live trace of the organization, if the viewer may see it. */
+/** Finds feedback on a live trace in the organization, if the viewer may see it. */
 export async function findFeedbackHead(store: Store, id: string): Promise<FeedbackHead | undefined> {
   const [row] = await store.database
     .select({

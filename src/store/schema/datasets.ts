@@ -70,7 +70,7 @@ export const datasetEntries = sqliteTable(
     /** The judged output. */
     outputRevision: text('output_revision').notNull(),
     note: text('note'),
-    /** Further values that people accepted: a JSON array of `[text, ref, experiment id]`. Null if there are none. */
+    /** Other values that people accepted: a JSON array of `[text, ref, experiment id]`. Null if there are none. */
     alternatives: text('alternatives'),
     /** The names of the R2 objects with its values, as a JSON array. Null if there are none. */
     objects: text('objects'),

@@ -41,7 +41,7 @@ export interface ExportedTrace {
 
 /** The result of storing an export. */
 export interface SavedExport {
-  /** The ids of spans that belong to another trace of the organization. */
+  /** The ids of spans that belong to another trace in the organization. */
   onOtherTrace: ReadonlySet<string>
   /** The metadata fields that no longer fit, keyed by trace id. */
   leftFields: ReadonlyMap<string, string[]>

@@ -46,7 +46,7 @@ export type SpanOutcome = 'accepted' | 'trace_missing' | 'on_other_trace' | 'pro
  * Stores spans, or updates the sent fields of existing ones. A root span keeps the fields that its trace determines.
  * Takes one round trip, or two if some drafts are refused. Draft ids must be unique.
  *
- * `on_other_trace`: another live trace of the organization has a span with this id.
+ * `on_other_trace`: another live trace in the organization has a span with this id.
  */
 export async function saveSpans(
   store: Store,

@@ -45,7 +45,7 @@ export interface FeedbackDetail {
   truncated: string[]
 }
 
-/** A position among a trace's feedback. */
+/** A position in a trace's feedback. */
 type FeedbackPlace = Pick<FeedbackDetail, 'timestamp' | 'receivedAt' | 'id'>
 
 /** Which of a trace's spans and feedback to read. If a position is given, reading starts after it. */

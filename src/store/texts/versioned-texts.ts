@@ -559,7 +559,7 @@ function recordedActivationStatements(
   ] as const
 }
 
-/** Whether a text of the project is the one with this name. A prompt has every name of its step. */
+/** Whether a text in the project is the one with this name. A prompt has every name of its step. */
 export const isNamed = ({ key }: Pick<Project, 'key'>, kind: TextKind, name: string): SQL | undefined =>
   and(
     eq(versionedTexts.projectKey, key),

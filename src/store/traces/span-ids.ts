@@ -6,7 +6,7 @@ import { traces } from '../schema/traces.ts'
 import type { Bound } from './live.ts'
 
 /**
- * Whether a span or feedback with this id is on a live trace of the organization other than the given one. `which`
+ * Whether a span or feedback with this id is on a live trace in the organization other than the given one. `which`
  * limits the check to rows that meet this condition on `elsewhere`.
  */
 export const isOnOtherTrace = (

@@ -67,8 +67,9 @@ export async function deleteEvents(store: Store, condition: SQL): Promise<boolea
 }
 
 /**
- * Replaces a deleted user's id in some events of a project, and in what receivers answered, which may repeat the event.
- * With null, in the organization's other events. Returns the last event's sequence, or null if there are no more.
+ * Replaces a deleted user's id in some of a project's events, and in what receivers answered, which may repeat the
+ * event. With null, in the organization's other events. Returns the last event's sequence, or null if there are no
+ * more.
  */
 export async function renameInEvents(
   store: Store,

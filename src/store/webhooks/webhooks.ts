@@ -55,7 +55,7 @@ const isOwn = (store: Store): SQL =>
   sql`(${eq(webhooks.organizationKey, store.organization.key)}
     and coalesce(${hasExistingProject(store, webhooks.projectKey)}, true))`
 
-/** The statement that reads webhooks of the organization. */
+/** The statement that reads the organization's webhooks. */
 export const selectWebhooks = (store: Store, condition: SQL | undefined) =>
   store.database
     .select(columns)
@@ -89,7 +89,7 @@ export const listWebhooks = (
     .orderBy(asc(webhooks.key))
     .limit(limit)
 
-/** Finds a webhook of the organization. */
+/** Finds a webhook in the organization. */
 export async function findWebhook(store: Store, id: string): Promise<WebhookRecord | undefined> {
   const [row] = await selectWebhooks(store, eq(webhooks.id, id))
   return row

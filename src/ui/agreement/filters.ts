@@ -17,7 +17,10 @@ const OUTPUT_FILTERS = [
 
 export type OutputFilter = (typeof OUTPUT_FILTERS)[number]
 
-/** The filters that others need. The API rejects these without it, for example once its pill is removed. */
+/**
+ * The filters that each of these filters requires. The API rejects a filter if one that it requires is missing, for
+ * example because its pill was removed.
+ */
 const NEEDS: Partial<Record<OutputFilter, OutputFilter[]>> = {
   agrees: ['label'],
   withReviewerId: ['label', 'reviewerId'],

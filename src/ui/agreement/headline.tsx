@@ -3,7 +3,7 @@ import type { ReactNode } from 'react'
 import type { Agreement } from '../api/wire.ts'
 import { Section } from '../insights/section.tsx'
 import { Counted, CountedShare } from '../parts/counted.tsx'
-import { count, counted, share } from '../parts/format.ts'
+import { count, counted, nounFor, share } from '../parts/format.ts'
 import classes from './agreement.module.css'
 import { beyondChance, EstimateBar, shareName, whyNot } from './estimate.tsx'
 import type { PathTo } from './filters.ts'
@@ -57,7 +57,7 @@ function Card({ title, label, group, pathTo, children }: CardProps) {
                 path={pathTo({ label })}
                 label={`${counted(outputs, 'compared output')}, ${title.toLowerCase()}`}
               />{' '}
-              {outputs === 1 ? 'output' : 'outputs'}, everybody agrees.
+              {nounFor(outputs, 'output')}, everybody agrees.
             </Text>
             <Figure
               name="Pairs of votes that agree"

@@ -106,10 +106,10 @@ const LABELS: Readonly<Record<OutputFilter, string>> = {
 
 function wordsOf(name: OutputFilter, value: string, nameOf: (userId: string) => string): string {
   if (name === 'label') return value === 'decision' ? 'decisions' : 'error types'
-  if (name === 'agrees') return value === 'true' ? 'the same' : 'different'
+  if (name === 'agrees') return value === 'true' ? 'same votes' : 'different votes'
   if (name === 'reviewerId' || name === 'withReviewerId') return nameOf(value)
   if (name === 'withAdjudicator') return 'the adjudicator'
-  if (name === 'apart') return 'those not included'
+  if (name === 'apart') return 'not included'
   if (name === 'from' || name === 'to') return value.slice(0, 10)
   return value
 }

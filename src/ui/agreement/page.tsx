@@ -12,7 +12,7 @@ import { Counted } from '../parts/counted.tsx'
 import { Empty } from '../parts/empty.tsx'
 import { FaultAlert } from '../parts/fault-alert.tsx'
 import { FilterPill } from '../parts/filter-pill.tsx'
-import { counted, share } from '../parts/format.ts'
+import { count, counted, share } from '../parts/format.ts'
 import { NoProject } from '../parts/no-project.tsx'
 import { MissingScope } from '../parts/scopes.tsx'
 import { TextLink } from '../parts/text-link.tsx'
@@ -125,9 +125,9 @@ function Compared({ agreement, project, days, range, pathTo }: ComparedProps) {
 
 const NothingToCompare = ({ agreement, project }: { agreement: Agreement; project: string }) => (
   <Empty title="Nothing to compare yet">
-    {agreement.reviewerCount > 0 && (
-      <>{counted(agreement.reviewerCount, 'reviewer')} voted, but no two on the same output. </>
-    )}
+    {agreement.reviewerCount === 1 && 'Only 1 reviewer voted. '}
+    {agreement.reviewerCount > 1 &&
+      `${count(agreement.reviewerCount)} reviewers voted, but no two of them on the same output. `}
     Agreement appears here once two people have voted on the same output without seeing each other's votes. Ask for two
     or more blind reviewers per output in the{' '}
     <TextLink href={pathWith('/settings/review-policy', { project })} underline="always">
@@ -147,10 +147,12 @@ function Apart({ agreement: { apart }, pathTo }: { agreement: Agreement; pathTo:
       <Counted
         value={outputs}
         path={pathTo({ apart: 'true', label: 'decision' })}
-        label={`${counted(outputs, 'output')} that aren't included`}
+        label={`${counted(outputs, 'output')} that ${outputs === 1 ? "isn't" : "aren't"} included`}
       />{' '}
-      {outputs === 1 ? 'output' : 'outputs'} with votes that weren't blind, were on outputs outside the sample, or came
-      after a decision. Everybody agrees on {share(unanimous, outputs)}.
+      {outputs === 1
+        ? "output that is outside the sample, or whose votes weren't blind or came after a decision."
+        : "outputs that are outside the sample, or whose votes weren't blind or came after a decision."}{' '}
+      Everybody agrees on {share(unanimous, outputs)}.
     </Text>
   )
 }

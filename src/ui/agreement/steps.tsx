@@ -4,7 +4,7 @@ import type { Agreement } from '../api/wire.ts'
 import { Section } from '../insights/section.tsx'
 import { ShownText } from '../json/shown-text.tsx'
 import { Counted, CountedShare } from '../parts/counted.tsx'
-import { count, counted, share } from '../parts/format.ts'
+import { counted, share } from '../parts/format.ts'
 import { StackedTable } from '../parts/stacked-table.tsx'
 import { TextLink } from '../parts/text-link.tsx'
 import { beyondChance, EstimateBar, whyNot } from './estimate.tsx'
@@ -50,7 +50,7 @@ export function Steps({ agreement: { steps, stepCount }, project, days, pathTo }
               <Counted
                 value={outputs}
                 path={pathTo({ stepId, label: 'decision' })}
-                label={`${counted(outputs, 'compared output')} of ${stepId}`}
+                label={`${counted(outputs, 'compared output')} from ${stepId}`}
               />
             ),
           },
@@ -62,7 +62,7 @@ export function Steps({ agreement: { steps, stepCount }, project, days, pathTo }
                 part={unanimous}
                 whole={outputs}
                 path={pathTo({ stepId, label: 'decision', agrees: 'true' })}
-                label={`${share(unanimous, outputs)}: ${counted(unanimous, 'output')} of ${stepId} on which everybody agrees`}
+                label={`${share(unanimous, outputs)}: ${counted(unanimous, 'output')} from ${stepId} on which everybody agrees`}
               />
             ),
           },
@@ -90,7 +90,7 @@ const rankOf = ({ decision: { alpha, outputs } }: Step): number =>
 function BeyondChance({ group: { alpha, outputs } }: { group: Step['decision'] }) {
   const reason = whyNot(alpha, outputs)
   if (outputs === 0) return '–'
-  if (reason !== undefined) return <Text size="sm">{`${count(outputs)}: ${reason}`}</Text>
+  if (reason !== undefined) return <Text size="sm">{`${counted(outputs, 'output')}: ${reason}`}</Text>
   return (
     <>
       <Text size="sm" fw={600}>

@@ -70,21 +70,21 @@ export function AssignDialog({ title, spans, from, onClose, onDone }: AssignDial
       <TextInput
         type="date"
         label="Due on"
-        description={from ? 'Leave it empty to keep the due dates.' : 'Optional. Due by the end of that day.'}
+        description={from ? 'Leave empty to keep the due dates.' : 'Optional. Due by the end of that day.'}
         value={due}
         onChange={event => setDue(event.currentTarget.value)}
         w={200}
       />
       {!from && (
         <Checkbox
-          label="Include outputs that are assigned to others"
+          label="Include outputs that are assigned to other people"
           checked={replace}
           onChange={event => setReplace(event.currentTarget.checked)}
         />
       )}
       {fault && <FaultAlert error={fault} title="Couldn't preview the assignment" onRetry={refetch} />}
       <Text size="sm" c="dimmed" role="status" mih="1.5em">
-        {isChosen ? preview && inWords(preview) : 'Choose who should review them.'}
+        {isChosen ? preview && inWords(preview) : 'Choose who should review the outputs.'}
       </Text>
     </FormModal>
   )

@@ -77,7 +77,7 @@ function Plot({ tenths }: { tenths: readonly Tenth[] }) {
       {tenths.map(({ from, to, meanConfidence, agreement, agreed, count: answers, interval }) => (
         <g key={from}>
           <title>
-            {share(from, 1)} to {share(to, 1)}: {count(agreed)} of {count(answers)} agree
+            {share(from, 1)} to {share(to, 1)}: {count(agreed)} of {count(answers)} {agreed === 1 ? 'agrees' : 'agree'}
           </title>
           <line
             x1={x(meanConfidence ?? 0)}

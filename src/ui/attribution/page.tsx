@@ -8,7 +8,7 @@ import { Counted, CountedShare } from '../parts/counted.tsx'
 import { Empty } from '../parts/empty.tsx'
 import { FaultAlert } from '../parts/fault-alert.tsx'
 import { FilterPill } from '../parts/filter-pill.tsx'
-import { counted, share } from '../parts/format.ts'
+import { counted, nounFor, share } from '../parts/format.ts'
 import { NoProject } from '../parts/no-project.tsx'
 import { usePageTitle } from '../parts/use-page-title.ts'
 import { useErrorTypes } from '../session/error-type-names.ts'
@@ -106,8 +106,8 @@ function Summary({ quality, pathTo }: SummaryProps) {
           path={pathTo({ agrees: 'true' })}
           label={`${share(agreed, reviewed)}: ${counted(agreed, 'answer')} in agreement`}
         />{' '}
-        of <Counted value={reviewed} path={pathTo()} label={counted(reviewed, 'compared answer')} /> traces (95%
-        interval: {intervalName(interval)})
+        of <Counted value={reviewed} path={pathTo()} label={counted(reviewed, 'compared answer')} />{' '}
+        {nounFor(reviewed, 'trace')} (95% interval: {intervalName(interval)})
         {agreement.category !== null && <>, and the same category for {share(agreement.category, 1)}</>}.
         {kappa.errorType !== null && <> Cohen's κ is {kappa.errorType.toFixed(2)}.</>}
       </Text>

@@ -3,7 +3,7 @@ import type { AttributionQuality } from '../api/wire.ts'
 import { Section } from '../insights/section.tsx'
 import { ShownText } from '../json/shown-text.tsx'
 import { Counted } from '../parts/counted.tsx'
-import { count, counted, share } from '../parts/format.ts'
+import { counted, share } from '../parts/format.ts'
 import { StackedTable } from '../parts/stacked-table.tsx'
 import { TextLink } from '../parts/text-link.tsx'
 import type { pathsTo } from './filters.ts'
@@ -76,7 +76,7 @@ export const ByErrorType = ({ quality, typeNames, pathTo }: TableProps) => {
                       <Counted
                         value={times}
                         path={pathTo({ errorType, reviewedErrorType: named })}
-                        label={`${count(times)} ${typeName(errorType)} answers that reviewers changed to ${typeName(named)}`}
+                        label={`${counted(times, `${typeName(errorType)} answer`)} that reviewers changed to ${typeName(named)}`}
                       />
                     </span>
                   )),

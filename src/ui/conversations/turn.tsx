@@ -4,7 +4,7 @@ import { pathWith } from '../api/client.ts'
 import type { TurnList } from '../api/wire.ts'
 import { FeedbackCard } from '../feedback/feedback-card.tsx'
 import { ShownText } from '../json/shown-text.tsx'
-import { count } from '../parts/format.ts'
+import { counted } from '../parts/format.ts'
 import { Moment } from '../parts/moment.tsx'
 import { ReviewState } from '../parts/review-state.tsx'
 import { TextLink } from '../parts/text-link.tsx'
@@ -81,7 +81,7 @@ export function Turn({ turn, project, names }: TurnProps) {
       )}
       {more > 0 && (
         <TextLink href={address} size="xs">
-          {count(more)} more {more === 1 ? 'piece' : 'pieces'} of feedback
+          {counted(more, 'more piece')} of feedback
         </TextLink>
       )}
     </article>

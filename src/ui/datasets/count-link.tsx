@@ -1,6 +1,6 @@
 import { pathWith } from '../api/client.ts'
 import type { Dataset } from '../api/wire.ts'
-import { count } from '../parts/format.ts'
+import { count, nounFor } from '../parts/format.ts'
 import { TextLink } from '../parts/text-link.tsx'
 
 /** A dataset's counts, with the filter of the items that each one counts. */
@@ -23,14 +23,14 @@ interface CountLinkProps {
 /** One of a dataset's counts, with a link to these items. */
 export function CountLink({ of: { field, label, filter }, dataset, project, isLabeled = false }: CountLinkProps) {
   const number = dataset[field]
-  const noun = number === 1 ? 'item' : 'items'
+  const noun = nounFor(number, 'item')
   const counted = field === 'items' ? noun : label.toLowerCase()
   const text = isLabeled ? `${count(number)} ${counted}` : count(number)
   if (number === 0) return <span>{text}</span>
   return (
     <TextLink
       href={pathWith(`/datasets/${dataset.id}`, { project, ...filter })}
-      aria-label={`${count(number)} ${counted === noun ? '' : `${counted} `}${noun} of ${dataset.stepId}`}
+      aria-label={`${count(number)} ${counted === noun ? '' : `${counted} `}${noun} in ${dataset.stepId}`}
     >
       {text}
     </TextLink>

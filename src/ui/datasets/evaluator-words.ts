@@ -1,5 +1,5 @@
 import type { Dataset } from '../api/wire.ts'
-import { count } from '../parts/format.ts'
+import { counted } from '../parts/format.ts'
 
 type Evaluator = Dataset['evaluator']
 
@@ -16,5 +16,5 @@ export function evaluatorWords({ type, tolerance, paths = {} }: Evaluator): stri
   const whole = type === undefined ? 'Default' : COMPARISON_LABELS[type]
   const range = tolerance === undefined ? '' : ` ± ${tolerance}`
   const parts = Object.keys(paths).length
-  return `${whole}${range}${parts === 0 ? '' : `, ${count(parts)} ${parts === 1 ? 'path' : 'paths'}`}`
+  return `${whole}${range}${parts === 0 ? '' : `, ${counted(parts, 'path')}`}`
 }

@@ -62,7 +62,7 @@ function faultsIn(value: Json): Omit<ExampleFault, 'place'>[] {
     ['state', state === undefined || isObject(state), 'must be an object'],
     ['metadata', metadata === undefined || isObject(metadata), 'must be an object'],
     ...Object.keys(value).map(
-      field => [field, FIELDS.includes(field), "isn't a field of examples"] as [string, boolean, string],
+      field => [field, FIELDS.includes(field), "isn't a field that an example can have"] as [string, boolean, string],
     ),
   ]
   return rules.flatMap(([field, isMet, message]) => (isMet ? [] : [{ field, message }]))

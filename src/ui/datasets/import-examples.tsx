@@ -3,7 +3,7 @@ import { useMemo, useRef } from 'react'
 import type { Dataset } from '../api/wire.ts'
 import { IconUpload } from '../icons/index.ts'
 import { DialogForm } from '../parts/dialog-form.tsx'
-import { count } from '../parts/format.ts'
+import { count, counted } from '../parts/format.ts'
 import { type ExampleFault, type NewExample, readExamples } from './examples.ts'
 import { refreshDataset } from './queries.ts'
 import { sendExamples } from './send-examples.ts'
@@ -24,15 +24,14 @@ export function ImportExamples({ dataset: { id } }: { dataset: Dataset }) {
       initial={{ text: '' }}
       button={({ text }) => {
         const { examples, faults } = readExamples(text)
-        const noun = examples.length === 1 ? 'example' : 'examples'
         return {
-          act: examples.length === 0 ? 'Import' : `Import ${count(examples.length)} ${noun}`,
+          act: examples.length === 0 ? 'Import' : `Import ${counted(examples.length, 'example')}`,
           isDisabled: examples.length === 0 || faults.length > 0,
         }
       }}
       send={({ text }) => sendExamples(id, readExamples(text).examples, idFor)}
       onDone={() => refreshDataset(id)}
-      notice={imported => (imported === 1 ? '1 example imported.' : `${count(imported)} examples imported.`)}
+      notice={imported => `${counted(imported, 'example')} imported.`}
     >
       {({ text }, change) => <ExamplesField text={text} onChange={next => change({ text: next })} />}
     </DialogForm>
@@ -60,7 +59,7 @@ function ExamplesField({ text, onChange }: { text: string; onChange: (text: stri
         spellCheck={false}
         value={text}
         onChange={({ currentTarget }) => onChange(currentTarget.value)}
-        error={faults.length > 0 && (faults.length === 1 ? '1 problem' : `${count(faults.length)} problems`)}
+        error={faults.length > 0 && counted(faults.length, 'problem')}
       />
       {faults.length > 0 && <Faults faults={faults} />}
     </Stack>

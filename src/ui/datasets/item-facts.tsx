@@ -39,7 +39,7 @@ export function ItemFacts({ item, dataset: { stepId }, typeNames, userNames }: I
       {note !== null && note !== '' && <Said text={`Note: ${note}`} />}
       {traceId !== null && (
         <Group gap="xs">
-          <TextLink href={pathWith(`/traces/${traceId}`, { project, span })}>Span in its trace</TextLink>
+          <TextLink href={pathWith(`/traces/${traceId}`, { project, span })}>Open in its trace</TextLink>
           <TextLink href={pathWith('/review', { project, span })}>Open in Review</TextLink>
           {promptVersionId !== null && <PromptLink span={{ stepId }} versionId={promptVersionId} />}
         </Group>

@@ -19,7 +19,7 @@ export function NoItems({ dataset, isFiltered }: { dataset: Dataset | undefined;
     </Empty>
   ) : (
     <Empty title="No items yet">
-      Each output of this step that you{' '}
+      Each output from this step that you{' '}
       <TextLink href={pathWith('/review', { project, stepId: dataset?.stepId })} underline="always">
         review
       </TextLink>{' '}

@@ -1,4 +1,5 @@
 import { call, Fault } from '../api/client.ts'
+import { count } from '../parts/format.ts'
 import type { ExampleFault, NewExample } from './examples.ts'
 
 /** The limits of one call, with room for the rest of its body. */
@@ -30,7 +31,7 @@ export async function sendExamples(
   }
   if (rejected.length === 0) return examples.length
   const places = new Set(rejected.map(({ place }) => place)).size
-  throw new Fault(`${places} of ${examples.length} examples couldn't be imported. The others were.`, {
+  throw new Fault(refusal(places, examples.length), {
     status: 207,
     code: 'rejected',
     details: rejected.map(({ place, field, message }) => ({ path: `${place}${field && `, ${field}`}`, message })),
@@ -68,4 +69,11 @@ function batchesOf(examples: readonly NewExample[]): NewExample[][] {
     }
   }
   return batches
+}
+
+/** Says how many of the examples couldn't be imported. */
+function refusal(rejected: number, sent: number): string {
+  if (rejected < sent)
+    return `${count(rejected)} of ${count(sent)} examples couldn't be imported. The rest were imported.`
+  return sent === 1 ? "The example couldn't be imported." : `None of the ${count(sent)} examples could be imported.`
 }

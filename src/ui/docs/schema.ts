@@ -1,3 +1,4 @@
+import { nounFor } from '../parts/format.ts'
 import type { Schema } from './document.ts'
 
 export type Schemas = Readonly<Record<string, Schema>>
@@ -24,18 +25,20 @@ export function typeName(schema: Schema): string {
 export function bounds(schema: Schema): string[] {
   const { minLength, maxLength, minItems, maxItems, minimum, maximum, pattern } = schema
   return [
-    between(minLength, maxLength, 'characters'),
-    between(minItems, maxItems, 'items'),
+    between(minLength, maxLength, 'character'),
+    between(minItems, maxItems, 'item'),
     // JavaScript's largest integer isn't a limit that matters to callers.
-    between(minimum, maximum === Number.MAX_SAFE_INTEGER ? undefined : maximum, ''),
+    between(minimum, maximum === Number.MAX_SAFE_INTEGER ? undefined : maximum),
     pattern === undefined ? '' : `matches ${pattern}`,
   ].filter(Boolean)
 }
 
-function between(least: number | undefined, most: number | undefined, unit: string): string {
-  if (least !== undefined && most !== undefined) return `${least} to ${most} ${unit}`.trim()
-  if (least !== undefined) return `at least ${least} ${unit}`.trim()
-  return most === undefined ? '' : `at most ${most} ${unit}`.trim()
+function between(least: number | undefined, most: number | undefined, one?: string): string {
+  const last = most ?? least
+  if (last === undefined) return ''
+  const unit = one === undefined ? '' : ` ${nounFor(last, one)}`
+  if (least !== undefined && most !== undefined) return `${least} to ${most}${unit}`
+  return `at ${most === undefined ? 'least' : 'most'} ${last}${unit}`
 }
 
 /** The objects in a schema whose fields are shown: several if the schema is a union. */

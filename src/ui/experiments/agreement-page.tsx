@@ -47,7 +47,7 @@ export function Page() {
         </Anchor>
         <Title order={1}>Model and people</Title>
         <Text size="sm" c="dimmed">
-          Outputs of{' '}
+          Outputs from{' '}
           <span dir="auto">
             <ShownText text={stepId === '' ? 'a step' : stepId} />
           </span>{' '}

@@ -1,6 +1,6 @@
 import { Stack, Text, Title } from '@mantine/core'
 import type { ExperimentReport } from '../api/wire.ts'
-import { count, dollars, duration, usageDetails } from '../parts/format.ts'
+import { count, counted, dollars, duration, usageDetails } from '../parts/format.ts'
 
 /** The time, tokens, and cost that the candidate's runs reported. */
 export function Effort({ report: { usage, cost, durationMs } }: { report: ExperimentReport }) {
@@ -27,4 +27,4 @@ export function Effort({ report: { usage, cost, durationMs } }: { report: Experi
   )
 }
 
-const of = (results: number): string => ` in ${results === 1 ? '1 result' : `${count(results)} results`}`
+const of = (results: number): string => ` in ${counted(results, 'result')}`

@@ -44,7 +44,7 @@ export function EndExperiment({ report: { id, pending }, how }: EndExperimentPro
         <Text size="sm">
           {how === 'finish'
             ? `${itemCount(pending)} without a result will count as ${pending === 1 ? 'an error' : 'errors'}.`
-            : `The experiment keeps its results but accepts no more. ${itemCount(pending)} won't get a result, and the experiment doesn't count for a gate.`}
+            : `The experiment keeps its results but accepts no more. ${itemCount(pending)} won't get a result, and the experiment won't count toward a gate.`}
         </Text>
       )}
     </DialogForm>

@@ -37,8 +37,12 @@ export function Headline({ report }: { report: ExperimentReport }) {
                 <br />
               </>
             )}
-            <Counted value={counts.passed} path={pathTo({ outcome: 'passed' })} label={`${counts.passed} passed`} /> of{' '}
-            {count(settled)} judged
+            <Counted
+              value={counts.passed}
+              path={pathTo({ outcome: 'passed' })}
+              label={`${count(counts.passed)} passed`}
+            />{' '}
+            of {count(settled)} judged
           </Text>
         </div>
         {FIGURES.map(({ label, filter, value }) => (
@@ -65,7 +69,7 @@ function SmallPrint({ report: { id, baseline, counts, items, pending, removed } 
   return (
     <Text size="xs" c="dimmed" mt="xs" maw={760}>
       {itemCount(items)}
-      {pending > 0 && `, ${count(pending)} of them without a result`}.{' '}
+      {pending > 0 && (items === 1 ? ', without a result' : `, ${count(pending)} of them without a result`)}.{' '}
       {counts.error > 0 && 'Errors count as not passed. '}
       {counts.unjudged > 0 && "Unjudged items don't count toward the pass rate until a person decides on them. "}
       {removed > 0 &&

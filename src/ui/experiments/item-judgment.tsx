@@ -8,7 +8,7 @@ export function ItemJudgment({ item: { judgment, judgmentError } }: { item: Expe
   if (judgmentError !== null) {
     return (
       <Text size="sm" c="dimmed">
-        A model couldn't judge this: <ShownText text={judgmentError} />
+        A model couldn't judge this output: <ShownText text={judgmentError} />
       </Text>
     )
   }
@@ -17,13 +17,13 @@ export function ItemJudgment({ item: { judgment, judgmentError } }: { item: Expe
   return (
     <section aria-label="Model's judgment">
       <Text size="sm">
-        <b>A model says it means {same ? 'the same thing' : 'something else'}.</b>{' '}
+        <b>A model says that the output means {same ? 'the same thing' : 'something else'}.</b>{' '}
         <span dir="auto">
           <ShownText text={reason} />
         </span>
       </Text>
       <Text size="xs" c="dimmed">
-        <ShownText text={model} />, <Moment at={at} />. It may be wrong. Only a person's decision counts.
+        <ShownText text={model} />, <Moment at={at} />. The model may be wrong. Only a person's decision counts.
       </Text>
     </section>
   )

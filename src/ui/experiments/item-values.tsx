@@ -50,19 +50,21 @@ function Facts({ item: { spanId, traceId, difference, share: agreed, split, trun
     <Group gap="xs" fz="xs" c="dimmed">
       {difference.length > 0 && (
         <span>
-          Differs in{' '}
-          {difference.map(({ path }, index) => (
-            <span key={path}>
-              {index > 0 && ', '}
-              {path === '' ? (
-                'the whole output'
-              ) : (
-                <Code>
-                  <ShownText text={path} />
-                </Code>
-              )}
-            </span>
-          ))}
+          {difference.some(({ path }) => path === '') ? (
+            'The whole output differs'
+          ) : (
+            <>
+              Differs in{' '}
+              {difference.map(({ path }, index) => (
+                <span key={path}>
+                  {index > 0 && ', '}
+                  <Code>
+                    <ShownText text={path} />
+                  </Code>
+                </span>
+              ))}
+            </>
+          )}
           {agreed !== null && agreed > 0 && `; ${share(agreed, 1)} of the fields agree`}
         </span>
       )}

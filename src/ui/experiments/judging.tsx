@@ -43,7 +43,7 @@ export function Judging({ report }: { report: ExperimentReport }) {
                 {label}
               </span>
             ))}
-            {unanswered > 0 && ` (it couldn't judge ${count(unanswered)})`}.
+            {unanswered > 0 && ` (the model couldn't judge ${itemCount(unanswered)})`}.
           </Text>
           {mayReview && waiting > 0 && !isPending && <AskModel report={report} />}
         </Group>

@@ -2,7 +2,7 @@ import { Text } from '@mantine/core'
 import { Fragment } from 'react'
 import type { ModelAgreement as Agreement } from '../api/wire.ts'
 import { Counted } from '../parts/counted.tsx'
-import { count, share } from '../parts/format.ts'
+import { count, itemCount, share } from '../parts/format.ts'
 import { intervalOf } from './pass-rate.ts'
 
 const CELLS = [
@@ -24,7 +24,7 @@ export function ModelAgreement({ agreement, pathTo }: ModelAgreementProps) {
   if (of === 0) return null
   return (
     <Text size="sm">
-      The model agrees with people on <b>{share(agreed, of)}</b> of {count(of)} items ({intervalOf(agreement)}, 95%
+      The model agrees with people on <b>{share(agreed, of)}</b> of {itemCount(of)} ({intervalOf(agreement)}, 95%
       interval). Model's judgment and person's decision:{' '}
       {CELLS.map(({ cell, label, judgment, decision }, index) => (
         <Fragment key={cell}>

@@ -19,7 +19,7 @@ export function ModelRun({ report: { run, state, model, items, maxCostUsd } }: {
         {items === 1 ? 'the item' : 'the items'}.{' '}
         {costUsd === null
           ? "Its price isn't configured, so the cost is unknown."
-          : `Cost${state === 'running' ? ' so far' : ''}: ${dollars(costUsd)}${maxCostUsd === null ? '' : ` of at most ${dollars(maxCostUsd)}`}.`}
+          : `Cost${state === 'running' ? ' so far' : ''}: ${dollars(costUsd)}${maxCostUsd === null ? '' : ` (limit: ${dollars(maxCostUsd)})`}.`}
       </Text>
       {reason !== null && (
         <Warning title={waitsUntil === null ? 'The last attempt failed' : 'The run is waiting'}>

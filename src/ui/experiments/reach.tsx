@@ -2,7 +2,7 @@ import { List, Stack, Title } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { pathWith } from '../api/client.ts'
 import type { ExperimentReport } from '../api/wire.ts'
-import { count, itemCount } from '../parts/format.ts'
+import { counted, itemCount } from '../parts/format.ts'
 import { TextLink } from '../parts/text-link.tsx'
 import { useProject } from '../session/project.ts'
 
@@ -14,17 +14,17 @@ export function Reach({ report }: { report: ExperimentReport }) {
   const notes: ReactNode[] = [
     <>
       <TextLink href={pathWith('/experiments', { project, datasetId })} underline="always">
-        {versionsTried === 1 ? '1 version was' : `${count(versionsTried)} versions were`} tried
+        {counted(versionsTried, 'version')} {versionsTried === 1 ? 'was' : 'were'} tried
       </TextLink>{' '}
       on {split === null ? 'all splits' : `the ${split} split`}. The more versions you try on the same items, the more
       likely it is that the best result is due to chance.
     </>,
     repeatedInputs > 0 &&
-      `${itemCount(repeatedInputs)} of the test split ${repeatedInputs === 1 ? 'has an input that is' : 'have inputs that are'} also in the train split, where a prompt's examples come from.`,
-    removed > 0 && `${itemCount(removed)} ${removed === 1 ? 'has' : 'have'} been deleted since it began.`,
+      `${itemCount(repeatedInputs)} in the test split ${repeatedInputs === 1 ? 'has an input that is' : 'have inputs that are'} also in the train split, where a prompt's examples come from.`,
+    removed > 0 && `${itemCount(removed)} ${removed === 1 ? 'has' : 'have'} been deleted since the experiment began.`,
     changedSince && changedSince.excluded + changedSince.moved > 0 && (
       <>
-        Since it began, {itemCount(changedSince.excluded)} of the{' '}
+        Since the experiment began, {itemCount(changedSince.excluded)} in the{' '}
         <TextLink href={dataset} underline="always">
           dataset
         </TextLink>{' '}
@@ -34,8 +34,8 @@ export function Reach({ report }: { report: ExperimentReport }) {
     ),
     changedSince === null &&
       "The step has been renamed since, so its dataset no longer has the experiment's items. Only the counts are left.",
-    sample !== null && `It ran on a sample of ${itemCount(sample)}.`,
-    includeStale && 'It includes items whose output has changed since the decision.',
+    sample !== null && `The experiment ran on a sample of ${itemCount(sample)}.`,
+    includeStale && 'The experiment includes items whose output has changed since the decision.',
   ].filter(Boolean)
   return (
     <Stack component="section" gap={4} aria-label="How much to trust this result">

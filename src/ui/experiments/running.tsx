@@ -26,7 +26,13 @@ export function Running({ report }: { report: ExperimentReport }) {
             ) : (
               'The experiment was canceled and accepts no more results.'
             )}{' '}
-            {count(items - pending)} of {count(items)} items {items - pending === 1 ? 'has' : 'have'} a result.
+            {items === 1 ? (
+              `The item has ${pending === 1 ? 'no' : 'a'} result.`
+            ) : (
+              <>
+                {count(items - pending)} of {count(items)} items {items - pending === 1 ? 'has' : 'have'} a result.
+              </>
+            )}
           </Warning>
         )}
         <ModelRun report={report} />
@@ -36,10 +42,16 @@ export function Running({ report }: { report: ExperimentReport }) {
   return (
     <Stack gap="xs" component="section" aria-label="Progress">
       <Text size="sm" role="status">
-        <b>
-          {count(items - pending)} of {count(items)}
-        </b>{' '}
-        items {items - pending === 1 ? 'has' : 'have'} a result.{' '}
+        {items === 1 ? (
+          `The item has ${pending === 1 ? 'no result yet' : 'a result'}.`
+        ) : (
+          <>
+            <b>
+              {count(items - pending)} of {count(items)}
+            </b>{' '}
+            items {items - pending === 1 ? 'has' : 'have'} a result.
+          </>
+        )}{' '}
         {lastResultAt !== null && (
           <>
             The last one arrived on <Moment at={lastResultAt} precision="exact" />.

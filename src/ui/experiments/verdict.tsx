@@ -54,6 +54,7 @@ const p = new Intl.NumberFormat(undefined, { maximumSignificantDigits: 2 })
 
 function wordsOf({ verdict, p: probability, discordant }: NonNullable<Comparison['mcNemar']>): string {
   const items = itemCount(discordant)
+  if (discordant === 0) return 'Too few to tell: no items passed in just one of the two.'
   if (probability === null) return `Too few to tell: only ${items} passed in just one of the two.`
   const test = `(${items} passed in just one of the two, McNemar's test, p = ${p.format(probability)})`
   return verdict === 'different' ? `The difference is significant ${test}.` : `No significant difference ${test}.`

@@ -83,7 +83,7 @@ function StepPanel({ step, buckets, paths }: StepPanelProps) {
             part={accepted}
             whole={decided}
             path={paths.decisions({ stepId, decision: 'accept' })}
-            label={`${share(accepted, decided)}: ${counted(accepted, 'accepted output')} of ${stepId}`}
+            label={`${share(accepted, decided)}: ${counted(accepted, 'accepted output')} from ${stepId}`}
           />{' '}
           of{' '}
           <Counted
@@ -114,7 +114,7 @@ function StepPanel({ step, buckets, paths }: StepPanelProps) {
                 part={total.accepted}
                 whole={decidedOf(total)}
                 path={pathOfLine(paths, stepId, promptVersionId, 'accept')}
-                label={`${share(total.accepted, decidedOf(total))}: ${counted(total.accepted, 'accepted output')} of ${stepId}, ${label}`}
+                label={`${share(total.accepted, decidedOf(total))}: ${counted(total.accepted, 'accepted output')} from ${stepId}, ${label}`}
               />
             </span>
           </li>

@@ -1,5 +1,5 @@
 import { ShownText } from '../json/shown-text.tsx'
-import { count, dollars, roundDollars, share, shortCount } from '../parts/format.ts'
+import { count, counted, dollars, roundDollars, share, shortCount } from '../parts/format.ts'
 import type { AcceptanceLine } from './acceptance-series.ts'
 import { BarPattern } from './bar-pattern.tsx'
 import { ChartFrame, type Scale } from './chart-frame.tsx'
@@ -223,7 +223,7 @@ export function UsageChart({ label, uses, field, buckets }: UsageChartProps) {
             <>
               <strong>{bucketName(bucket)}</strong>
               {field === 'costUsd' && <div>{dollars(use.costUsd)}</div>}
-              <div>{count(use.tokens)} tokens</div>
+              <div>{counted(use.tokens, 'token')}</div>
             </>
           )
         )

@@ -1,6 +1,6 @@
 import type { Insights } from '../api/wire.ts'
 
-/** How often reviewers and the engine named an error type. */
+/** How many times reviewers and the engine named an error type. */
 export interface Named {
   review: number
   engine: number

@@ -106,7 +106,7 @@ const Unknown = ({ steps, project, paths }: UnknownProps) => (
         <Counted
           value={step.waiting}
           path={paths.outputs({ stepId: step.stepId, review: 'waiting' })}
-          label={`${counted(step.waiting, 'output')} of ${step.stepId} to review`}
+          label={`${counted(step.waiting, 'output')} from ${step.stepId} to review`}
         />{' '}
         to review)
       </span>

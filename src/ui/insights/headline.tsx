@@ -4,7 +4,7 @@ import { pathWith } from '../api/client.ts'
 import type { Insights } from '../api/wire.ts'
 import { IconMinus, IconTrendingDown, IconTrendingUp } from '../icons/index.ts'
 import { Counted, CountedShare } from '../parts/counted.tsx'
-import { count, counted, share } from '../parts/format.ts'
+import { count, counted, nounFor, share } from '../parts/format.ts'
 import { Moment } from '../parts/moment.tsx'
 import { TextLink } from '../parts/text-link.tsx'
 import classes from './insights.module.css'
@@ -55,8 +55,8 @@ export function Headline({ insights, before, days, project, paths }: HeadlinePro
               path={paths.outputs({ review: 'reviewed' })}
               label={counted(reviewed, 'reviewed output')}
             />{' '}
-            of <Counted value={total} path={paths.outputs()} label={counted(total, 'output')} /> outputs of traces from
-            this {days}-day period, as of <Moment at={countedAt} />
+            of <Counted value={total} path={paths.outputs()} label={counted(total, 'output')} />{' '}
+            {nounFor(total, 'output')} from traces in this {days}-day period, as of <Moment at={countedAt} />
             {total > reviewed && (
               <>
                 {'. '}
@@ -87,7 +87,7 @@ export function Headline({ insights, before, days, project, paths }: HeadlinePro
       >
         of{' '}
         <Counted value={decidedOf(decided)} path={paths.decisions()} label={counted(decidedOf(decided), 'decision')} />{' '}
-        decisions made in this {days}-day period, on traces of any age.{' '}
+        {nounFor(decidedOf(decided), 'decision')} made in this {days}-day period, on traces of any age.{' '}
         {earlier && <ShareChange now={decided} before={earlier} days={days} />}
       </Fact>
       <Fact
@@ -176,7 +176,7 @@ function ShareChange({ now, before, days }: ShareChangeProps) {
   const words =
     points === 0
       ? `Same as in the previous ${days} days`
-      : `${points > 0 ? 'Up' : 'Down'} ${Math.abs(points)} ${Math.abs(points) === 1 ? 'point' : 'points'} from ${share(before.accepted, decidedOf(before))} in the previous ${days} days`
+      : `${points > 0 ? 'Up' : 'Down'} ${counted(Math.abs(points), 'point')} from ${share(before.accepted, decidedOf(before))} in the previous ${days} days`
   return (
     <Group component="span" gap={4} wrap="nowrap" align="start">
       <Icon size={14} aria-hidden style={{ flex: 'none', marginTop: 2 }} />

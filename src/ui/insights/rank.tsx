@@ -4,7 +4,7 @@ import type { Problem } from '../api/wire.ts'
 import { IconTrendingDown, IconTrendingUp } from '../icons/index.ts'
 import { ShownText } from '../json/shown-text.tsx'
 import { Counted, CountedShare } from '../parts/counted.tsx'
-import { count, counted, share } from '../parts/format.ts'
+import { counted, nounFor, share } from '../parts/format.ts'
 import { TextLink } from '../parts/text-link.tsx'
 import { useProblemName } from '../problems/name.tsx'
 import { problemPath } from '../problems/paths.ts'
@@ -53,7 +53,7 @@ export function Rank({ step, problem, days, place, project, named, typeNames, pa
           <Counted
             value={judged.corrected}
             path={corrections}
-            label={`${counted(judged.corrected, 'correction')} of ${stepId}`}
+            label={`${counted(judged.corrected, 'correction')} on ${stepId}`}
           />{' '}
           of{' '}
           <Counted
@@ -61,23 +61,23 @@ export function Rank({ step, problem, days, place, project, named, typeNames, pa
             path={paths.decisions(filters)}
             label={`${counted(decided, 'decision')} on ${stepId}`}
           />{' '}
-          reviewed outputs {active && 'from this version '}
+          reviewed {nounFor(decided, 'output')} {active && 'from this version '}
           {judged.corrected === 1 ? 'was' : 'were'} corrected. At this rate,{' '}
           {step.expected === 0
             ? 'there may be no corrections'
-            : `expect at least ${step.expected === 1 ? '1 correction' : `${count(step.expected)} corrections`}`}{' '}
+            : `expect at least ${counted(step.expected, 'correction')}`}{' '}
           in{' '}
           <Counted
             value={step.outputs}
             // Otherwise, it's the number of decisions, some of which are on older outputs.
             path={step.outputs > decidedOf(step) ? paths.outputs({ stepId }) : null}
-            label={`${counted(step.outputs, 'output')} of ${stepId}`}
+            label={`${counted(step.outputs, 'output')} from ${stepId}`}
           />{' '}
-          outputs.
+          {nounFor(step.outputs, 'output')}.
         </Text>
         {named && (
           <Text size="sm">
-            {typesLabel(named, step.corrected > judged.corrected)}:{' '}
+            {typeLabel(named, step.corrected > judged.corrected)}:{' '}
             <em>{typeNames.get(named.errorType) ?? <ShownText text={named.errorType} />}</em>
           </Text>
         )}
@@ -87,7 +87,7 @@ export function Rank({ step, problem, days, place, project, named, typeNames, pa
           {waiting > 0 && (
             <>
               <TextLink href={paths.outputs({ stepId, review: 'waiting' })}>
-                {count(waiting)} {waiting === 1 ? 'output' : 'outputs'} to review
+                {counted(waiting, 'output')} to review
               </TextLink>
               <TextLink href={pathWith('/review', { project, stepId })}>Review</TextLink>
             </>
@@ -107,14 +107,14 @@ export function Rank({ step, problem, days, place, project, named, typeNames, pa
 }
 
 /** How an error type ranks among the step's. Their counts include all versions. */
-const typesLabel = ({ source, isMost, isOnly }: MostNamed, isAcross: boolean): string =>
+const typeLabel = ({ source, isMost, isOnly }: MostNamed, isAcross: boolean): string =>
   [
-    isOnly ? 'Error type' : isMost ? 'Most frequent error type' : 'Error types include',
-    isAcross && 'across versions',
-    source === 'engine' && 'according to the engine',
+    isOnly ? 'Error type' : isMost ? 'Most frequent error type' : 'One of the most frequent error types',
+    isAcross && ' across versions',
+    source === 'engine' && ', according to the engine',
   ]
     .filter(Boolean)
-    .join(' ')
+    .join('')
 
 const promptPath = ({ versions }: RankedStep, project: string): string => {
   const promptId = versions[0]?.version.promptId
@@ -161,7 +161,7 @@ function Trend({ step: { active, versions, trend, stepId }, paths }: { step: Ran
       <Counted
         value={before.corrected}
         path={paths.decisions({ ...filters, decision: 'correct' })}
-        label={`${counted(before.corrected, 'correction')} of ${stepId}, ${name}`}
+        label={`${counted(before.corrected, 'correction')} on ${stepId}, ${name}`}
       />{' '}
       of{' '}
       <Counted

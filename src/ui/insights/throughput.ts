@@ -5,7 +5,7 @@ import { type Bucket, bucketIndex } from './window.ts'
 export interface Reviewer {
   /** A key without a person's name. */
   key: string
-  /** Null if these are several. */
+  /** Null for several reviewers combined. */
   userId: string | null
   name: string
   /** The number of its color and pattern, which depends on the person and rarely on who else reviewed. */

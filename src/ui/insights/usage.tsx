@@ -1,7 +1,7 @@
 import { useMemo } from 'react'
 import type { Insights } from '../api/wire.ts'
 import { ShownText } from '../json/shown-text.tsx'
-import { count, dollarColumn, dollars, duration, shortCount, usageDetails } from '../parts/format.ts'
+import { count, counted, dollarColumn, dollars, duration, shortCount, usageDetails } from '../parts/format.ts'
 import { Table } from '../parts/table.tsx'
 import classes from './insights.module.css'
 import { UsageChart } from './lazy-charts.tsx'
@@ -18,7 +18,7 @@ interface UsageProps {
 export function Usage({ insights, buckets }: UsageProps) {
   const byBucket = useMemo(() => usageByBucket(insights, buckets), [insights, buckets])
   const { usage, costUsd } = insights
-  const sums = [costUsd !== null && dollars(costUsd), usage && `${count(tokensIn(usage))} tokens`]
+  const sums = [costUsd !== null && dollars(costUsd), usage && counted(tokensIn(usage), 'token')]
   return (
     <ChartSection
       title="Cost and speed"

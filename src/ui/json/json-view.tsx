@@ -6,7 +6,7 @@ import { Citation, CitedNames, CitedText } from '../markdown/cited-text.tsx'
 import { ReadableText } from '../markdown/index.tsx'
 import { isMarkdown, MAX_MARKDOWN_LENGTH } from '../markdown/syntax.ts'
 import { CopyIcon } from '../parts/copied-code.tsx'
-import { count } from '../parts/format.ts'
+import { counted } from '../parts/format.ts'
 import { IconButton } from '../parts/icon-button.tsx'
 import { FOLDED_STRING_LENGTH, type JsonRow, jsonRows, toggledToShow } from './json-rows.ts'
 import classes from './json-view.module.css'
@@ -203,7 +203,7 @@ function Scalar({ value }: { value: Json }) {
       {value === '' ? <EmptyString /> : isProse(value) ? <ReadableText text={text} /> : <CitedText text={text} />}
       {left > 0 && (
         <Button variant="subtle" size="compact-xs" onClick={() => setLength(length + MORE_LENGTH)}>
-          … {count(left)} more {left === 1 ? 'character' : 'characters'}
+          … {counted(left, 'more character')}
         </Button>
       )}
     </div>

@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core'
 import { type ReactNode, type RefObject, useEffect, useRef, useState } from 'react'
-import { count } from '../parts/format.ts'
+import { counted } from '../parts/format.ts'
 import classes from './scroll-box.module.css'
 
 export interface ScrollBoxProps {
@@ -56,7 +56,7 @@ export function ScrollBox({ label, maxHeight, length, container, className, isMa
           <Button size="compact-xs" variant="subtle" onClick={() => setExpanded(!isExpanded)}>
             {isExpanded ? 'Show less' : hidden === 'some' ? 'Show all' : 'Show more'}
           </Button>
-          {length !== undefined && <span>{count(length)} characters</span>}
+          {length !== undefined && <span>{counted(length, 'character')}</span>}
         </div>
       )}
     </>

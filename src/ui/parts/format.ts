@@ -7,8 +7,11 @@ const percent = new Intl.NumberFormat(undefined, { style: 'percent', maximumFrac
 /** A count in the reader's format. */
 export const count = (value: number): string => number.format(value)
 
+/** The form of a regular noun that follows a number: `trace` for 1, else `traces`. */
+export const nounFor = (value: number, one: string): string => (value === 1 ? one : `${one}s`)
+
 /** A number of things with a regular plural: `1 trace`, `12 traces`. */
-export const counted = (value: number, one: string): string => (value === 1 ? `1 ${one}` : `${count(value)} ${one}s`)
+export const counted = (value: number, one: string): string => `${count(value)} ${nounFor(value, one)}`
 
 /** A number of items: `1 item`, `12 items`. */
 export const itemCount = (value: number): string => counted(value, 'item')

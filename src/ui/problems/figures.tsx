@@ -2,7 +2,7 @@ import { Text } from '@mantine/core'
 import type { Problem } from '../api/wire.ts'
 import type { TimeRange, WindowDays } from '../insights/window.ts'
 import { Counted, CountedShare } from '../parts/counted.tsx'
-import { count, counted, share as percent } from '../parts/format.ts'
+import { count, counted, nounFor, share as percent } from '../parts/format.ts'
 import { casesPath } from './paths.ts'
 
 interface FiguresProps {
@@ -22,8 +22,7 @@ export function Figures({ problem, project, windows: { current, before }, days }
   const earlier = now - trend
   return (
     <Text size="sm">
-      <Counted value={now} path={path} label={counted(now, 'affected output')} />{' '}
-      {now === 1 ? 'affected output' : 'affected outputs'}
+      <Counted value={now} path={path} label={counted(now, 'affected output')} /> {nounFor(now, 'affected output')}
       {byEngine > 0 && (
         <>
           {' '}

@@ -5,7 +5,7 @@ import { pathWith } from '../api/client.ts'
 import type { Problem } from '../api/wire.ts'
 import { ShownText } from '../json/shown-text.tsx'
 import { Counted } from '../parts/counted.tsx'
-import { count, counted } from '../parts/format.ts'
+import { count, counted, nounFor } from '../parts/format.ts'
 import { ProofFigures } from './proof-figures.tsx'
 
 interface ProgressLineProps {
@@ -42,7 +42,8 @@ function progressOf({ problem, project }: ProgressLineProps): ReactNode {
   if (!proof || proof.experimentId === null) return `${version} is the candidate. No experiment has tried it yet.`
   return (
     <>
-      {version} fixes <ProofFigures problemId={id} project={project} proof={proof} /> {proof.split} items.{' '}
+      {version} fixes <ProofFigures problemId={id} project={project} proof={proof} /> {proof.split}{' '}
+      {nounFor(proof.items, 'item')}.
       <ShownText text={proof.reason ?? ''} />
     </>
   )
@@ -61,7 +62,7 @@ export function DecisionsSoFar({ watch: { after }, promptId, project }: Decision
   const decided = <Counted value={after.n} path={path} label={`${counted(after.n, 'decision')} so far`} />
   return next === undefined ? (
     <>
-      {decided} {after.n === 1 ? 'decision is' : 'decisions are'} in.
+      {decided} {nounFor(after.n, 'decision')} {after.n === 1 ? 'is' : 'are'} in.
     </>
   ) : (
     <>

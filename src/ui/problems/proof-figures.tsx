@@ -16,7 +16,7 @@ export function ProofFigures({ problemId, project, proof: { experimentId, split,
   return (
     <>
       <Counted value={fixed} path={pathTo('fixed')} label={`${counted(fixed, 'item')} fixed`} /> of{' '}
-      <Counted value={items} path={pathTo()} label={`${counted(items, 'item')} of this problem`} />
+      <Counted value={items} path={pathTo()} label={`${counted(items, 'item')} for this problem`} />
     </>
   )
 }

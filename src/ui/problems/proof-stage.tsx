@@ -4,6 +4,7 @@ import { pathWith } from '../api/client.ts'
 import type { Problem } from '../api/wire.ts'
 import { IconFlask } from '../icons/index.ts'
 import { ShownText } from '../json/shown-text.tsx'
+import { nounFor } from '../parts/format.ts'
 import { useMay } from '../parts/scopes.tsx'
 import { TextLink } from '../parts/text-link.tsx'
 import { standingOf } from './next-step.ts'
@@ -31,7 +32,8 @@ export function ProofStage({ problem: { id, stepId, state, candidate, proof }, p
         <Text size="sm">
           {proof?.experimentId ? (
             <>
-              <ProofFigures problemId={id} project={project} proof={proof} /> {proof.split} items of this problem fixed.{' '}
+              <ProofFigures problemId={id} project={project} proof={proof} /> {proof.split}{' '}
+              {nounFor(proof.items, 'item')} for this problem {proof.fixed === 1 ? 'is' : 'are'} fixed.{' '}
               <TextLink
                 href={pathWith(`/experiments/${proof.experimentId}`, { project, problem: id })}
                 underline="always"

@@ -2,6 +2,7 @@ import { Anchor, Button, Code, Group, Text } from '@mantine/core'
 import { Link } from 'wouter'
 import { Empty } from '../parts/empty.tsx'
 import { useFirstTrace } from '../parts/first-trace.ts'
+import { itemCount } from '../parts/format.ts'
 import type { QueueFilter, QueueKind } from './filters.ts'
 import { withNoneSkipped } from './sitting.ts'
 import { useDesk, useSitting } from './use-desk.ts'
@@ -25,7 +26,7 @@ export function Finished({ kind, filter, projectSlug, onClear }: FinishedProps) 
     <Empty title={kind === 'review' || skipped.size > 0 ? title : 'No disputes'} {...(isNew && { curl: firstTrace })}>
       <Text size="sm" inherit mb="sm">
         {skipped.size > 0
-          ? `You skipped ${skipped.size === 1 ? 'one item' : `${skipped.size} items`}. ${REST[kind]}`
+          ? `You skipped ${itemCount(skipped.size)}. ${REST[kind]}`
           : kind === 'disputes'
             ? `Reviewers agree on every ${isFiltered ? 'matching output' : 'output'}, or haven't all voted yet. Disputes appear here automatically.`
             : `Every ${isFiltered ? 'matching output' : 'output'} is reviewed or being reviewed by someone else. New outputs appear here automatically.`}

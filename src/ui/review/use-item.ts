@@ -226,7 +226,7 @@ function confirm(saved: SpanOfTrace, actorId: string): void {
   notifications.hide(id)
   notifications.show({
     id,
-    message: `${isVote ? 'Vote saved' : saved.review.state === 'corrected' ? 'Corrected' : 'Accepted'}. Undo: U`,
+    message: `${isVote ? 'Vote saved' : saved.review.state === 'corrected' ? 'Corrected' : 'Accepted'}. Press U to undo.`,
     position: 'top-center',
     autoClose: 1_500,
     withCloseButton: false,
@@ -264,7 +264,7 @@ function disabledReasonFor(
   { isWhole, isConflict, isHeld }: ItemStatus,
 ): string | undefined {
   if (!isWhole) return 'Loading the full output…'
-  if (isConflict) return 'This item has changed. Choose how to continue in the message next to the output.'
+  if (isConflict) return 'This item has changed. Use the message next to the output to choose how to continue.'
   if (isHeld) return 'Take over this item, or press S to skip it.'
   return output === null && review.state === 'unreviewed' ? 'This span has no output to review.' : undefined
 }

@@ -16,7 +16,7 @@ export const isVoting = (span: Pick<Voted, 'review' | 'votes'>): boolean => span
 export const hasVoted = ({ votes }: Pick<Voted, 'votes'>, actorId: string): boolean =>
   votes.some(({ by }) => by === actorId)
 
-const IF_UNDONE = 'If that’s undone, these votes no longer count, and reviewers vote again.'
+const IF_UNDONE = 'If the decision is undone, these votes no longer count, and reviewers vote again.'
 
 /** How votes decide the output, or did, in a sentence. Null if it's one reviewer's decision. */
 export function votingWords(span: Voted): string | null {
@@ -24,6 +24,6 @@ export function votingWords(span: Voted): string | null {
   if (isDisputed) return `The ${reviewers} reviewers disagree, so an adjudicator decides.`
   if (isUndecided(span))
     return reviewers > 1 ? `The output is decided once ${reviewers} reviewers have voted and agree.` : null
-  if (review.basis === 'votes') return `Decided by ${votes.length} votes that agree. ${IF_UNDONE}`
+  if (review.basis === 'votes') return `Decided by ${votes.length} matching votes. ${IF_UNDONE}`
   return review.basis === 'adjudication' ? `Decided by an adjudicator. ${IF_UNDONE}` : null
 }

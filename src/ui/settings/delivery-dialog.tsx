@@ -6,7 +6,7 @@ import { ScrollBox } from '../json/scroll-box.tsx'
 import { ShownText } from '../json/shown-text.tsx'
 import { CopyIcon } from '../parts/copied-code.tsx'
 import { FaultAlert } from '../parts/fault-alert.tsx'
-import { count } from '../parts/format.ts'
+import { count, counted } from '../parts/format.ts'
 import { LateModal } from '../parts/late-modal.tsx'
 import { Moment } from '../parts/moment.tsx'
 import { useSubmission } from '../parts/use-submission.ts'
@@ -60,10 +60,11 @@ function DeliveryDetails({
         <div role="status">
           <DeliveryStateMark state={state} />
           <Text size="xs" c="dimmed">
-            {attempts === 1 ? '1 attempt' : `${count(attempts)} attempts`}
+            {counted(attempts, 'attempt')}
             {nextAttemptAt !== null && (
               <>
-                , the next one on <Moment at={nextAttemptAt} precision="exact" /> or later
+                {' '}
+                so far. The next is on <Moment at={nextAttemptAt} precision="exact" /> or later.
               </>
             )}
           </Text>

@@ -24,8 +24,11 @@ const SCOPES: readonly { scope: Scope; description: string }[] = [
 ]
 
 export const ACTORS = {
-  person: { label: 'A person', description: 'Decisions with this key are reviews.' },
-  agent: { label: 'An agent', description: 'Decisions with this key are suggestions, which a person decides on.' },
+  person: { label: 'A person', description: 'Decisions made with this key count as reviews.' },
+  agent: {
+    label: 'An agent',
+    description: 'Decisions made with this key are only suggestions; a person makes the final decision.',
+  },
   pipeline: { label: 'A pipeline', description: "This key can't be used for reviews." },
 } as const
 

@@ -25,7 +25,7 @@ export function PolicyPreview({ workload, hasRules }: { workload: Workload; hasR
           : ', during which nobody reviewed anything'}
         .
         {reviews > outputs &&
-          ` Some need several people, for a total of ${perDay(reviews)} ${nounOf(reviews, 'review')} a day.`}
+          ` Some need several reviewers, for a total of ${perDay(reviews)} ${nounOf(reviews, 'review')} a day.`}
         {hasRules && ' The rules below add more.'}
       </Text>
     </Alert>

@@ -15,8 +15,8 @@ type StepPolicy = ReviewPolicy['default']
 type Rule = ReviewPolicy['always'][number]
 
 const RULES: readonly { rule: Rule; label: string }[] = [
-  { rule: 'negative', label: 'Outputs of traces with negative feedback' },
-  { rule: 'error', label: 'Outputs of spans and traces that ended in an error' },
+  { rule: 'negative', label: 'Outputs from traces with negative feedback' },
+  { rule: 'error', label: 'Outputs from spans and traces that ended in an error' },
   { rule: 'low_confidence', label: 'Outputs that an engine blames with less than 50% confidence' },
 ]
 
@@ -127,7 +127,7 @@ export function ReviewPolicyForm({ projectId, saved, insights, refusal }: Review
       label: 'Reviewers',
       cell: row => (
         <NumberInput
-          aria-label={`Reviewers of ${nameOf(row)}`}
+          aria-label={`Reviewers for ${nameOf(row)}`}
           w={72}
           size="xs"
           min={1}

@@ -104,7 +104,7 @@ export function WebhookView({ id, onMade }: WebhookViewProps) {
             <Empty title={state === null ? 'No deliveries yet' : 'No deliveries in this state'}>
               {state === null
                 ? 'Send a test event to see whether the receiver gets it.'
-                : 'Choose a different state, or all.'}
+                : 'Choose a different state, or “All”.'}
             </Empty>
           ) : (
             <DeliveryTable deliveries={deliveries} onOpen={setOpened} />

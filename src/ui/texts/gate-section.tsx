@@ -7,7 +7,7 @@ import { ModelAgreement } from '../experiments/model-agreement.tsx'
 import { judgmentsQuery } from '../experiments/queries.ts'
 import { IconCheck, IconFlask } from '../icons/index.ts'
 import { FaultAlert } from '../parts/fault-alert.tsx'
-import { count, itemCount } from '../parts/format.ts'
+import { count, counted, itemCount } from '../parts/format.ts'
 import { useIsPerson, useMay } from '../parts/scopes.tsx'
 import { TextLink } from '../parts/text-link.tsx'
 import { useProject } from '../session/project.ts'
@@ -41,7 +41,7 @@ export function GateSection({ text, version }: GateSectionProps) {
       <Stack gap={6} p="xs" fz="sm">
         <Text size="sm" c="dimmed">
           {gate
-            ? `Before a version becomes active, an experiment with it ${requirementsOf(gate)}.${gate.autoRollback ? ' A new version that turns out to be worse is rolled back.' : ''}`
+            ? `Before a version becomes active, an experiment with it ${requirementsOf(gate)}.${gate.allowJudge ? " The model's judgment counts for items that nobody has judged." : ''}${gate.autoRollback ? ' A new version that turns out to be worse is rolled back.' : ''}`
             : 'This step has no gate, so any version can become active.'}
         </Text>
         {gate && !version.isActive && <Standing text={text} version={version} />}
@@ -111,7 +111,7 @@ function JudgingState({ judging: { same, different, waiting, job } }: { judging:
   return (
     <Text size="xs" c="dimmed">
       {same + different > 0 &&
-        `According to the model, ${count(same)} of the unjudged items ${same === 1 ? 'counts' : 'count'} as passed, and ${count(different)} as failed. `}
+        `According to the model, ${counted(same, 'unjudged item')} ${same === 1 ? 'counts' : 'count'} as passed, and ${count(different)} as failed. `}
       {waiting > 0 &&
         `${itemCount(waiting)} ${isPending ? `${waiting === 1 ? 'is' : 'are'} waiting for the model` : `${waiting === 1 ? 'has' : 'have'} no judgment from the model`}.`}
       {job?.status === 'failed' && job.failure !== null && ` ${job.failure}.`}

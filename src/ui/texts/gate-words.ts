@@ -6,10 +6,7 @@ type Condition = GateState['unmet'][number]['condition']
 /** A condition on the experiment's results. */
 type Figure = Exclude<Condition, 'maxAgeDays'>
 
-const days = (value: number): string => {
-  const whole = Math.floor(value)
-  return whole === 1 ? '1 day' : `${count(whole)} days`
-}
+const days = (value: number): string => counted(Math.floor(value), 'day')
 
 const REQUIREMENTS: Readonly<Record<Figure, (required: number, split: string) => string>> = {
   minItems: (required, split) => `at least ${counted(required, 'judged item')} in the ${split} split`,
@@ -25,8 +22,7 @@ const list = new Intl.ListFormat('en', { type: 'conjunction' })
 /** What a gate requires of an experiment, in words. */
 export const requirementsOf = (gate: Gate): string =>
   (gate.maxAgeDays === null ? '' : `that finished at most ${days(gate.maxAgeDays)} ago `) +
-  `must show ${figuresOf(gate)}` +
-  (gate.allowJudge ? ', counting unjudged items as the model judges them' : '')
+  `must show ${figuresOf(gate)}`
 
 const figuresOf = (gate: Gate): string =>
   list.format(
@@ -38,7 +34,7 @@ const figuresOf = (gate: Gate): string =>
 
 const SHORTFALLS: Readonly<Record<Condition, (actual: number, required: number) => string>> = {
   minItems: (actual, required) =>
-    `${count(actual)} of ${count(required)} required items ${actual === 1 ? 'is' : 'are'} judged.`,
+    `${count(actual)} of ${counted(required, 'required item')} ${actual === 1 ? 'is' : 'are'} judged.`,
   minPassRate: (actual, required) => `The pass rate is ${rate(actual)}, below ${rate(required)}.`,
   maxRegressed: (actual, required) => `${itemCount(actual)} regressed; the gate allows ${atMost(required)}.`,
   maxUnjudged: (actual, required) =>

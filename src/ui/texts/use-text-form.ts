@@ -9,7 +9,7 @@ interface TextFormOptions<Answer> {
   /** Where the browser stores the draft. */
   key: string
   initial: TextDraft
-  /** The API's names of further fields that show their own errors. */
+  /** The API's names for other fields that show their own errors. */
   fields?: readonly string[]
   send: (draft: TextDraft, outputSchema: object) => Promise<Answer>
   onDone: (answer: Answer, sent: TextDraft, discard: () => void) => unknown

@@ -1,5 +1,5 @@
 import type { Watch } from '../api/wire.ts'
-import { count, share } from '../parts/format.ts'
+import { count, counted, share } from '../parts/format.ts'
 
 type Interval = NonNullable<Watch['interval']>
 
@@ -7,9 +7,9 @@ type Interval = NonNullable<Watch['interval']>
 export function findingOf(watch: Watch): string {
   const { state, before, after, decided, nextLook, previousVersionNumber: previous } = watch
   if (state === 'too_early') return `Too early: ${count(decided)} of ${count(nextLook ?? 0)} decisions.`
-  if (before.n === 0) return `Nothing to compare with: nobody has decided on outputs of version ${previous}.`
+  if (before.n === 0) return `Nothing to compare with: nobody has decided on outputs from version ${previous}.`
   const [isNow, was] = [share(after.accepted, after.n), share(before.accepted, before.n)]
-  return `${STATES[state]}: ${isNow} of ${count(after.n)} accepted, ${was} of ${count(before.n)} on version ${previous}.${
+  return `${STATES[state]}: ${isNow} of ${counted(after.n, 'output')} accepted, compared with ${was} of ${count(before.n)} from version ${previous}.${
     watch.interval ? ` ${differenceOf(watch.interval)}` : ''
   }`
 }
@@ -19,16 +19,18 @@ const STATES = { better: 'Better', worse: 'Worse', no_difference: 'No clear diff
 /** The interval of the difference, in percentage points. */
 function differenceOf({ low, high }: Interval): string {
   const [from, to] = [Math.round(100 * low), Math.round(100 * high)]
-  if (from > 0) return `The difference is ${from} to ${to} points.`
-  if (to < 0) return `The difference is ${-to} to ${-from} points.`
-  return `The new version's true acceptance rate is between ${-from} points lower and ${to} points higher.`
+  if (from > 0) return `The difference is ${from} to ${counted(to, 'point')}.`
+  if (to < 0) return `The difference is ${-to} to ${counted(-from, 'point')}.`
+  return `The new version's true acceptance rate is between ${counted(Math.abs(from), 'point')} lower and ${counted(to, 'point')} higher.`
 }
 
 /** The results of earlier comparisons, and when the next one is. */
 export function outlookOf({ state, decided, nextLook, looks }: Watch): string {
-  const earlier = looks.slice(0, -1).map(look => `${STATES_THEN[look.state]} after ${count(look.after.n)}`)
+  const earlier = looks
+    .slice(0, -1)
+    .map(look => `${STATES_THEN[look.state]} after ${counted(look.after.n, 'decision')}`)
   const sentences = [
-    earlier.length > 0 && `Before that: ${earlier.join(', ')}.`,
+    earlier.length > 0 && `Earlier comparisons: ${earlier.join(', ')}.`,
     nextLook === null && 'This was the last comparison.',
     nextLook !== null &&
       state !== 'too_early' &&

@@ -150,7 +150,7 @@ const Findings = ({ evidence, stepOf, onJump }: FindingsProps) => (
             <span className={classes.where}>
               {spanId !== null && (
                 <>
-                  <ShownText text={stepOf(spanId) ?? 'a deleted span'} /> ·{' '}
+                  <ShownText text={stepOf(spanId) ?? 'another span'} /> ·{' '}
                 </>
               )}
               <ShownText text={path} />

@@ -6,7 +6,7 @@ import { Fault } from '../api/client.ts'
 import type { AttributionQuality } from '../api/wire.ts'
 import { IconChevronDown, IconChevronRight } from '../icons/index.ts'
 import { FaultAlert } from '../parts/fault-alert.tsx'
-import { count } from '../parts/format.ts'
+import { count, counted } from '../parts/format.ts'
 import { useMay } from '../parts/scopes.tsx'
 import classes from './attribution.module.css'
 import type { PastAttribution, ReviewersAnswer } from './attribution-detail.tsx'
@@ -126,6 +126,6 @@ function Summary({ word, record }: { word: PastAttribution | undefined; record: 
 function rightIn({ errorType }: PastAttribution, quality: AttributionQuality): string {
   const record = recordOn(quality, errorType)
   return record
-    ? ` · right in ${count(record.agreed)} of ${count(record.answered)} reviewed answers of this type`
+    ? ` · right in ${count(record.agreed)} of ${counted(record.answered, 'reviewed answer')} of this type`
     : ' · no track record for this type yet'
 }

@@ -9,6 +9,7 @@ import type { Span } from '../api/wire.ts'
 import { IconArrowBackUp, IconCheck, IconPencil, IconUsers } from '../icons/index.ts'
 import { Said } from '../json/said.tsx'
 import { FaultAlert } from '../parts/fault-alert.tsx'
+import { counted } from '../parts/format.ts'
 import { Moment } from '../parts/moment.tsx'
 import { ReviewState } from '../parts/review-state.tsx'
 import { useMay } from '../parts/scopes.tsx'
@@ -49,7 +50,7 @@ export function Decision({ span, traceId }: { span: Span; traceId: string }) {
       <Group justify="space-between" gap="xs">
         <Group gap="xs" fz="xs" c="dimmed">
           <ReviewState state={state} isStale={stale} />
-          {by !== null && <span>by {isByVotes ? `${span.votes.length} reviewers` : (names.get(by) ?? '…')}</span>}
+          {by !== null && <span>by {isByVotes ? counted(span.votes.length, 'reviewer') : (names.get(by) ?? '…')}</span>}
           {at !== null && <Moment at={at} />}
         </Group>
         {mayReview ? (

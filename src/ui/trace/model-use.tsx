@@ -1,6 +1,6 @@
 import type { Span } from '../api/wire.ts'
 import { ShownText } from '../json/shown-text.tsx'
-import { count, dollars, usageDetails } from '../parts/format.ts'
+import { counted, dollars, usageDetails } from '../parts/format.ts'
 
 type ModelUseProps = Pick<Span, 'usage' | 'costUsd'> & Partial<Pick<Span, 'model' | 'provider'>>
 
@@ -12,7 +12,7 @@ export const ModelUse = ({ model, provider, usage, costUsd }: ModelUseProps) => 
         <ShownText text={model} />
       </span>
     )}
-    {usage && <span title={usageDetails(usage)}>{count(usage.totalTokens)} tokens</span>}
+    {usage && <span title={usageDetails(usage)}>{counted(usage.totalTokens, 'token')}</span>}
     {costUsd !== null && <span>{dollars(costUsd)}</span>}
   </>
 )

@@ -12,7 +12,7 @@ import { useErrorTypeNames } from '../session/error-type-names.ts'
 import { reviewsQuery } from './queries.ts'
 import classes from './span-panel.module.css'
 
-const BASES = { votes: 'votes that agreed', adjudication: 'adjudication' }
+const BASES = { votes: 'matching votes', adjudication: 'adjudication' }
 
 const WORDS = { accept: 'Accepted', correct: 'Corrected', reset: 'Undone' }
 

@@ -107,11 +107,11 @@ export const SpanLine = memo(function SpanLine({
 /** A root may show a step's review, which counts once. */
 function ReviewMark({ state, reviewedAt }: Pick<Span['review'], 'state'> & Pick<SpanLineProps, 'reviewedAt'>) {
   if (state === 'unreviewed') return null
-  const at = reviewedAt === undefined ? '' : `, reviewed in the step ${reviewedAt}`
+  const at = reviewedAt === undefined ? '' : `, reviewed in step ${reviewedAt}`
   return (
     <span
       className={classes.review}
-      title={reviewedAt === undefined ? undefined : `Reviewed in the step ${reviewedAt}. The review counts once.`}
+      title={reviewedAt === undefined ? undefined : `Reviewed in step ${reviewedAt}. The review counts once.`}
     >
       {state === 'accepted' ? (
         <IconCheck size={14} className={classes.accepted} role="img" aria-label={`Accepted${at}`} />

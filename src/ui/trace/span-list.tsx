@@ -1,7 +1,7 @@
 import { CloseButton, Group, Text, TextInput } from '@mantine/core'
 import { memo, type ReactNode, useId } from 'react'
 import { IconFoldDown, IconFoldUp, IconSearch } from '../icons/index.ts'
-import { count, duration } from '../parts/format.ts'
+import { count, counted, duration } from '../parts/format.ts'
 import { IconButton } from '../parts/icon-button.tsx'
 import { SpanLine } from './span-line.tsx'
 import classes from './span-list.module.css'
@@ -46,9 +46,7 @@ const Tools = ({ list: { typed, type, found, foldAll, unfoldAll }, tree }: PartP
       rightSection={typed !== '' && <CloseButton size="xs" aria-label="Clear search" onClick={() => type('')} />}
     />
     <Text size="xs" c="dimmed" role="status" className={classes.count}>
-      {found
-        ? `${count(found.matches.size)} of ${count(tree.rows.length)}`
-        : `${count(tree.rows.length)} ${tree.rows.length === 1 ? 'span' : 'spans'}`}
+      {found ? `${count(found.matches.size)} of ${count(tree.rows.length)}` : counted(tree.rows.length, 'span')}
     </Text>
     <IconButton label="Collapse all" Icon={IconFoldUp} onClick={foldAll} disabled={!!found} />
     <IconButton label="Expand all" Icon={IconFoldDown} onClick={unfoldAll} disabled={!!found} />

@@ -7,7 +7,7 @@ import type { TraceItem } from '../api/wire.ts'
 import { conversationAddress, DEFAULT_KEY } from '../conversations/address.ts'
 import { IconCircleCheck, IconLoader, IconMessage } from '../icons/index.ts'
 import { ShownText } from '../json/shown-text.tsx'
-import { count, dollars, duration, shortCount, usageDetails } from '../parts/format.ts'
+import { count, counted, dollars, duration, shortCount, usageDetails } from '../parts/format.ts'
 import { Moment } from '../parts/moment.tsx'
 import { ReviewState } from '../parts/review-state.tsx'
 import { traceQuery } from '../trace/queries.ts'
@@ -86,7 +86,7 @@ export const COLUMNS = {
     label: 'Review',
     width: 134,
     cell: ({ reviewState, staleCount, reviewedCount, spanCount }) => (
-      <span title={`${count(reviewedCount)} of ${count(spanCount)} spans reviewed`}>
+      <span title={`${count(reviewedCount)} of ${counted(spanCount, 'span')} reviewed`}>
         <ReviewState state={reviewState} isStale={staleCount > 0} isCompact />
       </span>
     ),
@@ -170,7 +170,7 @@ export const COLUMNS = {
     width: 72,
     isNumber: true,
     cell: ({ reviewedCount, spanCount }) => (
-      <span title={`${count(reviewedCount)} of ${count(spanCount)} spans reviewed`}>
+      <span title={`${count(reviewedCount)} of ${counted(spanCount, 'span')} reviewed`}>
         {count(reviewedCount)}/{count(spanCount)}
       </span>
     ),

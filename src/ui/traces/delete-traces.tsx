@@ -6,7 +6,7 @@ import type { TraceItem } from '../api/wire.ts'
 import { IconTrash } from '../icons/index.ts'
 import { ShownText } from '../json/shown-text.tsx'
 import { FormModal } from '../parts/form-modal.tsx'
-import { count } from '../parts/format.ts'
+import { count, counted } from '../parts/format.ts'
 import { useSubmission } from '../parts/use-submission.ts'
 import { deleteTraces, removeFromLists } from './queries.ts'
 
@@ -15,7 +15,7 @@ const TRACES_PER_CALL = 200
 /** How many traces that couldn't be deleted are named. */
 const NAMED_FAILURES = 10
 
-const inWords = (traces: number): string => (traces === 1 ? '1 trace' : `${count(traces)} traces`)
+const inWords = (traces: number): string => counted(traces, 'trace')
 
 interface Failure {
   trace: TraceItem

@@ -8,7 +8,7 @@ export const SortNote = ({ sortedOver }: Pick<TraceList, 'sortedOver'>) =>
   sortedOver &&
   !sortedOver.isAll && (
     <Text size="xs" c="dimmed" role="status">
-      Only the newest {count(MAX_SCANNED_TRACES)} traces were sorted; {count(sortedOver.traces)} of them match. Filter
-      by time to sort older ones.
+      Only the newest {count(MAX_SCANNED_TRACES)} traces were sorted; {count(sortedOver.traces)} of them{' '}
+      {sortedOver.traces === 1 ? 'matches' : 'match'}. Filter by time to sort older ones.
     </Text>
   )

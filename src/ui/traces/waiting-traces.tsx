@@ -1,6 +1,6 @@
 import { Button, VisuallyHidden } from '@mantine/core'
 import { IconArrowUp } from '../icons/index.ts'
-import { count } from '../parts/format.ts'
+import { counted } from '../parts/format.ts'
 import classes from './trace-table.module.css'
 
 interface WaitingTracesProps {
@@ -12,7 +12,7 @@ interface WaitingTracesProps {
 
 /** A button that shows the new traces that arrived while the reader was further down. */
 export function WaitingTraces({ count: waiting, hasMore, onShow }: WaitingTracesProps) {
-  const label = `${hasMore ? 'More than ' : ''}${count(waiting)} new ${waiting === 1 ? 'trace' : 'traces'}`
+  const label = `${hasMore ? 'More than ' : ''}${counted(waiting, 'new trace')}`
   return (
     <>
       <VisuallyHidden role="status">{waiting > 0 && label}</VisuallyHidden>

@@ -425,7 +425,7 @@ describe('a request for an experiment by the model', () => {
     expect(await bench.modelRequests()).toHaveLength(3)
   })
 
-  it("tries a single item, which doesn't count for a gate", async ({ expect }) => {
+  it("tries a single item, which doesn't count toward a gate", async ({ expect }) => {
     const bench = await newModelBench([{ answer: 'Yes' }])
     const [itemId] = bench.ids
     await bench.owner.put(`/api/projects/${bench.org.project.id}/gates/generate-answer`, { minItems: 1, split: 'test' })

@@ -605,7 +605,7 @@ describe('experiments', () => {
     const failed = await user.cli([...START, '--', node, '-e', DOUBLE], {
       environment: { ...user.environment, WRONG: '3' },
     })
-    expect(failed.stdout).toContain('4 passed, 0 failed, 0 unjudged, 1 errors')
+    expect(failed.stdout).toContain('4 passed, 0 failed, 0 unjudged, 1 error')
     expect(failed.stdout).toContain('The command exited with code 3: no \\x1b[31mway')
     const text = await user.cli([...START, '--json', '--output', 'text', '--', 'echo', '1'])
     expect(jsonOf(text).counts.passed).toBe(0)

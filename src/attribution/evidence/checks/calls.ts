@@ -1,3 +1,4 @@
+import { counted } from '../../../domain/counted.ts'
 import { isJsonObject } from '../../../domain/json.ts'
 import type { Step } from '../../../domain/subject.ts'
 import type { Finding } from '../../finding.ts'
@@ -17,7 +18,7 @@ export function* checkCalls({ subject, root }: Scene): Generator<Finding> {
   }
   const tools = toolsIn(subject.steps)
   if (tools.size === 0) return
-  const note = tools.size === 1 ? 'describes 1 tool' : `describes ${tools.size} tools`
+  const note = `describes ${counted(tools.size, 'tool')}`
   const { spanId } = steps.findLast(({ stepId }) => tools.has(letters(stepId))) ?? root
   yield { kind: 'tools_described', spanId, path: spanId === root.spanId ? 'state' : 'input', note, strength: 1 }
 }

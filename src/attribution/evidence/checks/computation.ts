@@ -49,7 +49,7 @@ function* checkTypos({ dispute, visible }: Scene): Generator<Finding> {
     const pairs = wanted.slice(0, MAX_GIVEN).flatMap(implied => given.map(operand => ({ operand, implied })))
     const slip = pairs.find(isTypo)
     if (!slip) continue
-    const note = `says ${slip.operand}, where the approved output needs ${slip.implied}`
+    const note = `says ${slip.operand}, but the approved output needs ${slip.implied}`
     yield { kind: 'input_slip', ...locationOf(source), note, strength: 1 }
     return
   }

@@ -41,7 +41,7 @@ export function* checkGrounding(scene: Scene): Generator<Finding> {
     yield { kind: 'removed_value_in_context', ...at, note: took(before.visible), strength: before.visible.found }
   } else if (isLost && isGained && before.prompt.found > 0.5) {
     const strength = before.prompt.found
-    yield { kind: 'removed_value_in_prompt', ...at, note: `${took(before.prompt)}, the step's prompt`, strength }
+    yield { kind: 'removed_value_in_prompt', ...at, note: took(before.prompt), strength }
   }
   if (isGained && after.visible.at && after.visible.found > 0.5) {
     const note = `contains ${quote(after.visible.at.text)}, which the approved output also contains`
@@ -71,9 +71,10 @@ export function* checkGrounding(scene: Scene): Generator<Finding> {
 function took({ at }: Support): string {
   if (!at) return 'took it from nowhere'
   const { kind, path, step } = at.source
-  const isWhole = path === 'input' || path === 'output'
+  const isWhole = path === 'input' || path === 'output' || path === 'prompt'
   const value = kind === 'doc' ? `the knowledge doc "${slugOf(at.source)}"` : isWhole ? `the ${path}` : path
-  return `took ${quote(at.text)} from ${value}${step && !step.isRoot ? ` ${isWhole ? 'of' : 'in'} "${step.stepId}"` : ''}`
+  const relation = kind === 'prompt' ? 'for' : isWhole ? 'of' : 'in'
+  return `took ${quote(at.text)} from ${value}${step && !step.isRoot ? ` ${relation} "${step.stepId}"` : ''}`
 }
 
 /** The removed and added terms, except for labels from a fixed list, which don't come from a source. */

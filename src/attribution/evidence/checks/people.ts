@@ -30,7 +30,7 @@ export function* checkPeople({ dispute, supports, subject }: Scene): Generator<F
       supports.some(support => support.step === other && support.userId === userId),
   )
   if (equal) {
-    const note = 'is the same and was accepted by the same person'
+    const note = 'is identical to the disputed output, and the same person accepted it'
     yield { kind: 'equal_case_accepted', spanId: equal.spanId, path: 'output', note, strength: 1 }
   }
   for (const { spanId, approvedOutput } of step.precedents) {

@@ -30,7 +30,7 @@ export function* checkRetrieval({ retrievals, sources, dispute, root }: Scene): 
     const note = `lacks the knowledge doc "${slugOf(best)}", which matches the request better than the fetched docs do`
     yield { kind: 'better_doc_not_fetched', ...at, note, strength: 1 }
   } else if (bestFetched) {
-    const note = `contains the knowledge doc "${slugOf(bestFetched)}", and no other matches the request much better`
+    const note = `contains the knowledge doc "${slugOf(bestFetched)}", and no other doc matches the request much better`
     yield { kind: 'best_doc_fetched', ...at, note, strength: 1 }
   }
 }

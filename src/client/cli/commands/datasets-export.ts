@@ -1,4 +1,5 @@
 import { defineCommand } from '../command.ts'
+import { counted } from '../counted.ts'
 import { findDataset } from '../datasets.ts'
 import { download } from '../download.ts'
 
@@ -11,7 +12,7 @@ export const exportDataset = defineCommand({
   arguments: { step: { description: 'The step that the dataset belongs to' } },
   options: {
     format: { type: 'choice', choices: ['jsonl', 'csv', 'chat'], description: 'Default: jsonl.' },
-    split: { type: 'text', value: 'split', description: 'Only the items of this split, such as test.' },
+    split: { type: 'text', value: 'split', description: 'Only the items in this split, such as test.' },
     version: { type: 'text', value: 'version', description: 'A version of the dataset. Default: the current one.' },
     output: { type: 'text', short: 'o', value: 'file', description: 'Where to write. Default: stdout.' },
   },
@@ -29,7 +30,7 @@ export const exportDataset = defineCommand({
     const items = await download(context, connection, exported, output)
     if (output === undefined) return 'ok'
     await context.out.json({ file: output, items })
-    await context.out.note(`Exported ${items} items to ${output}`)
+    await context.out.note(`Exported ${counted(items, 'item')} to ${output}`)
     return 'ok'
   },
 })

@@ -5,6 +5,7 @@ import { describe } from '../../errors.ts'
 import { fieldOf } from '../../service.ts'
 import { defineCommand } from '../command.ts'
 import type { Connection } from '../connection.ts'
+import { counted } from '../counted.ts'
 import { detailsIn, invalid } from '../failure.ts'
 import { linesOf } from '../lines.ts'
 import type { Dataset } from '../wire.ts'
@@ -48,7 +49,7 @@ export const importDataset = defineCommand({
       batch = []
       bytes = 0
       const { created, repeated, refused } = outcome
-      await out.progress(`${created + repeated + refused} examples sent`)
+      await out.progress(`${counted(created + repeated + refused, 'example')} sent`)
     }
     for await (const { line, text } of numbered(
       () => (file === '-' ? stdin : createReadStream(resolve(directory, file))),

@@ -6,6 +6,7 @@ import type { Experiment } from '../../wire.ts'
 import { defineCommand } from '../command.ts'
 import type { Connection } from '../connection.ts'
 import type { Context } from '../context.ts'
+import { counted } from '../counted.ts'
 import { EXIT_CODES } from '../exit-codes.ts'
 import { OnePerItem } from '../experiment/each.ts'
 import { printReport } from '../experiment/report.ts'
@@ -47,7 +48,7 @@ export const runExperiment = defineCommand({
       value: 'version',
       description: `The version of the step's prompt that the command uses: ${VERSION_FORMS}. Required to check a gate.`,
     },
-    split: { type: 'text', value: 'split', description: 'Only the items of this split, such as test.' },
+    split: { type: 'text', value: 'split', description: 'Only the items in this split, such as test.' },
     sample: {
       type: 'number',
       value: 'n',
@@ -201,9 +202,9 @@ function progressOn({ out }: Pick<Context, 'out'>) {
   return async ({ id, url, items, done, errors }: ExperimentProgress): Promise<void> => {
     if (isFirst) {
       isFirst = false
-      await out.note(`Experiment ${id}: ${items} items${done > 0 ? `, ${done} of them done` : ''}\n${url}`)
+      await out.note(`Experiment ${id}: ${counted(items, 'item')}${done > 0 ? `, ${done} already done` : ''}\n${url}`)
     }
-    await out.progress(`${done} of ${items} items done${errors > 0 ? `, ${errors} errors` : ''}`)
+    await out.progress(`${done} of ${counted(items, 'item')} done${errors > 0 ? `, ${counted(errors, 'error')}` : ''}`)
   }
 }
 

@@ -6,6 +6,7 @@ import type { ImportFile } from '../../import/read.ts'
 import type { ImportReport } from '../../import/report.ts'
 import { defineCommand } from '../command.ts'
 import type { Context } from '../context.ts'
+import { counted, nounFor } from '../counted.ts'
 import { Failure, invalid } from '../failure.ts'
 import type { Output } from '../output.ts'
 import { shownLine } from '../shown-text.ts'
@@ -99,7 +100,11 @@ async function targetOf(context: Context) {
   const { scopes } = await connection.session()
   const missing = ['ingest', 'manage', 'review'].filter(scope => !scopes.some(given => given === scope))
   if (missing.length > 0) {
-    throw new Failure('denied', 'forbidden', `The key lacks the scopes ${missing.join(', ')}, which an import needs`)
+    throw new Failure(
+      'denied',
+      'forbidden',
+      `The key lacks the ${nounFor(missing.length, 'scope')} ${missing.join(', ')}, which an import needs`,
+    )
   }
   const [project, service] = await Promise.all([connection.project(), connection.service()])
   return { projectId: project.id, service }
@@ -107,10 +112,12 @@ async function targetOf(context: Context) {
 
 async function print(out: Output, report: ImportReport): Promise<void> {
   const { isDryRun, records, sent, reviews, unplaced, warnings, errors, errorCount } = report
-  await out.line(`Read ${records} records. ${isDryRun ? 'Would send' : 'Sent'}:`, 'strong')
+  await out.line(`Read ${counted(records, 'record')}. ${isDryRun ? 'Would send' : 'Sent'}:`, 'strong')
   for (const [kind, count] of Object.entries(sent)) if (count > 0) await out.line(`  ${kind}: ${count}`)
   if (reviews.added + reviews.unchanged > 0)
-    await out.line(`  Of the reviews, ${reviews.added} are new, and ${reviews.unchanged} changed nothing.`)
+    await out.line(
+      `  Of the reviews, ${reviews.added} ${reviews.added === 1 ? 'is' : 'are'} new, and ${reviews.unchanged} changed nothing.`,
+    )
   if (unplaced.length > 0) await out.line('\nNo equivalent in Countersign:', 'strong')
   for (const { path, note, count, example } of unplaced) {
     await out.line(shownLine(`  ${path}: ${count}, for example in ${example}${note === null ? '' : ` (${note})`}`, 300))

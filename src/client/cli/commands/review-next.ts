@@ -16,7 +16,7 @@ export const reviewNext = defineCommand({
   ],
   arguments: {},
   options: {
-    step: { type: 'text', value: 'step', description: 'Only outputs of this step.' },
+    step: { type: 'text', value: 'step', description: 'Only outputs from this step.' },
     order: {
       type: 'choice',
       choices: ['oldest', 'newest', 'negative', 'random', 'mine'],
@@ -29,7 +29,7 @@ export const reviewNext = defineCommand({
     ['countersign review next --order negative --json', 'What users complained about, as JSON'],
   ],
   scopes: ['review'],
-  json: '`{span, remaining}`; `span` is null if nothing is left, and `remaining` also counts outputs of other steps in the same traces',
+  json: '`{span, remaining}`; `span` is null if nothing is left, and `remaining` also counts outputs from other steps in the same traces',
   async run({ out, environment, connect }, { options: { step, order, full } }) {
     const connection = await connect()
     const { span, remaining } = await claimNext(connection, { stepId: step, order })

@@ -1,4 +1,5 @@
 import { defineCommand } from '../command.ts'
+import { counted } from '../counted.ts'
 import { download } from '../download.ts'
 import { traceFilterOptions, traceQuery } from '../trace-filters.ts'
 
@@ -29,7 +30,7 @@ export const exportTraces = defineCommand({
     const items = await download(context, connection, exported, output)
     if (output === undefined) return 'ok'
     await context.out.json({ file: output, items })
-    await context.out.note(`Exported ${items} traces to ${output}`)
+    await context.out.note(`Exported ${counted(items, 'trace')} to ${output}`)
     return 'ok'
   },
 })

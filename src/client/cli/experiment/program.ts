@@ -2,6 +2,7 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fieldOf } from '../../service.ts'
 import { pause } from '../../timers.ts'
+import { counted } from '../counted.ts'
 import { Failure } from '../failure.ts'
 import { shownText } from '../shown-text.ts'
 
@@ -110,7 +111,7 @@ export async function withinTime<Answer>(
 ): Promise<Answer> {
   const time = pause(seconds * 1000, { keepsAlive: false })
   const late = time.over.then(() => {
-    throw new ItemError(`The command took longer than ${seconds} seconds`)
+    throw new ItemError(`The command took longer than ${counted(seconds, 'second')}`)
   })
   let stop = () => {}
   const stopped = new Promise<never>((_, reject) => {

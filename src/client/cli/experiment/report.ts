@@ -1,5 +1,6 @@
 import type { ExperimentReport } from '../../experiment.ts'
 import type { Connection } from '../connection.ts'
+import { counted } from '../counted.ts'
 import { printGate } from '../gate.ts'
 import type { Output } from '../output.ts'
 import { shownLine } from '../shown-text.ts'
@@ -17,20 +18,14 @@ export async function printReport(out: Output, connection: Connection, report: E
     passRate === null || interval === null
       ? ''
       : `  ${percent(passRate)} passed (95%: ${percent(interval.low)} to ${percent(interval.high)})`
-  await out.line(
-    `  ${counts.passed} passed, ${counts.failed} failed, ${counts.unjudged} unjudged, ${counts.error} errors`,
-  )
+  await out.line(`  ${outcomesIn(counts)}`)
   if (rate) await out.line(rate)
   await out.line(
     `  ${counts.fixed} fixed, ${counts.regressed} regressed, compared with ${report.baseline === 'recorded' ? 'the recorded outputs' : `experiment ${report.baseline}`}`,
     counts.regressed > 0 ? 'bad' : 'plain',
   )
   if (splits.length > 1) {
-    for (const { split, counts } of splits) {
-      await out.line(
-        `  ${split}: ${counts.passed} passed, ${counts.failed} failed, ${counts.unjudged} unjudged, ${counts.error} errors`,
-      )
-    }
+    for (const { split, counts } of splits) await out.line(`  ${split}: ${outcomesIn(counts)}`)
   }
   for (const { errorType, counts } of errorTypes)
     await out.line(`  ${errorType}: ${counts.fixed} fixed, ${counts.stillWrong} still wrong`)
@@ -45,10 +40,13 @@ export async function printReport(out: Output, connection: Connection, report: E
   if (gate) {
     await printGate(out, gate)
     if (gate.experimentId !== null && gate.experimentId !== id) {
-      await out.line(`  The gate looks at another experiment, ${gate.experimentId}.`)
+      await out.line(`  The gate uses a different experiment, ${gate.experimentId}.`)
     }
   }
   await out.line(url)
 }
+
+const outcomesIn = ({ passed, failed, unjudged, error }: ExperimentReport['counts']): string =>
+  `${passed} passed, ${failed} failed, ${unjudged} unjudged, ${counted(error, 'error')}`
 
 const percent = (share: number): string => `${(100 * share).toFixed(1)}%`

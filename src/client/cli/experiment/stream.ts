@@ -10,7 +10,7 @@ import { type Candidate, ItemError, Program, withinTime } from './program.ts'
 /** An output has at most 5 MiB, and JSON may need several characters for one. */
 const MAX_LINE_BYTES = 32 * 1024 ** 2
 const MAX_SHOWN = 200
-/** How often in a row the command may end without a result. */
+/** How many times in a row the command may end without a result. */
 const MAX_FRUITLESS_STARTS = 3
 
 interface Settings {

@@ -9,7 +9,7 @@ import { type Content, isSame, type LocalPrompt } from './folder.ts'
 
 export type Version = PromptDetail['versions'][number]
 
-/** How often a version is created if it's unknown whether the service did. */
+/** How many times to try to create a version while it's unknown whether the service already has. */
 const MAX_ATTEMPTS = 3
 
 /** The project's prompts with their active versions, by step. */
@@ -43,7 +43,7 @@ export const readPrompt = (connection: Connection, id: string): Promise<PromptDe
 /** The active version. A prompt always has one. */
 export function activeVersion({ stepId, versions }: PromptDetail): Version {
   const active = versions.find(({ isActive }) => isActive)
-  if (!active) throw new Error(`the prompt of ${stepId} has no active version`)
+  if (!active) throw new Error(`the prompt for ${stepId} has no active version`)
   return active
 }
 
@@ -137,6 +137,6 @@ export function chosenVersion(
     name === 'latest'
       ? versions.at(-1)
       : versions.find(version => (number === undefined ? version.id === name : version.number === Number(number)))
-  if (!version) throw new Failure('missing', 'version_not_found', `The prompt of ${stepId} has no version ${name}`)
+  if (!version) throw new Failure('missing', 'version_not_found', `The prompt for ${stepId} has no version ${name}`)
   return version
 }

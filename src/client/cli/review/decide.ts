@@ -60,6 +60,6 @@ export async function printDecision(out: Output, span: SpanDetail): Promise<void
   const { id, review, votes, suggestions, isDisputed } = span
   if (review.state !== 'unreviewed') await out.line(`${id} is ${review.state}.`)
   else if (isDisputed) await out.line(`The votes on ${id} differ. An adjudicator will decide.`)
-  else if (votes.length > 0) await out.line(`Your vote on ${id} was recorded. Others still have to vote.`)
+  else if (votes.length > 0) await out.line(`Your vote on ${id} was recorded. Other reviewers still have to vote.`)
   else if (suggestions.length > 0) await out.line(`Suggested for ${id}. A person will decide.`)
 }
