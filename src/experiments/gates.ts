@@ -41,7 +41,10 @@ export const putGate = endpoint({
       wholeNumber(1, MAX_EXPERIMENT_ITEMS),
       'The minimum number of items that passed, failed, or ended in an error',
     ),
-    minPassRate: condition(between(0, 1), 'The minimum share of those items that passed'),
+    minPassRate: condition(
+      between(0, 1),
+      'The minimum pass rate: passed items as a share of those that passed, failed, or ended in an error',
+    ),
     maxRegressed: condition(
       wholeNumber(0, MAX_EXPERIMENT_ITEMS),
       'The maximum number of items that are wrong but were right in production',

@@ -168,7 +168,7 @@ function fieldsOf(schema: v.GenericSchema<unknown, unknown> | undefined) {
 
 const METADATA = {
   type: 'object',
-  description: 'Only those with these metadata fields, by dotted path',
+  description: 'Metadata fields that the trace must have, by dotted path',
   additionalProperties: { type: 'string' },
 }
 

@@ -18,7 +18,7 @@ import { millisecondsOf, type TelemetryLog, weightOf } from './reading/telemetry
 import type { SpanMessage } from './span-step.ts'
 import { factsOfLogs } from './trace-facts.ts'
 
-const ON_OTHER_TRACE = 'some messages were left out because their span is in another trace in the organization'
+const ON_OTHER_TRACE = 'some messages were left out because their span belongs to another trace in the organization'
 
 /**
  * Stores the inputs and outputs that some clients send only as log records, as observations of spans that exist or

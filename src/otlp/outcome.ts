@@ -1,3 +1,4 @@
+import { counted } from '../domain/counted.ts'
 import { MAX_ERROR_DETAILS } from '../limits.ts'
 import type { PartialSuccess } from './encode.ts'
 
@@ -31,7 +32,7 @@ export class Outcome {
       message: [
         ...counts.map(([reason, count]) => `${count} rejected: ${reason}`),
         ...shown,
-        ...(more > 0 ? [`and ${more} more warnings`] : []),
+        ...(more > 0 ? [`and ${counted(more, 'more warning')}`] : []),
       ].join('; '),
     }
   }

@@ -82,7 +82,7 @@ const Judgment = v.object({
   at: IsoTime,
   decision: v.picklist(['accept', 'correct']),
   errorType: v.nullable(v.string()),
-  comment: described(v.nullable(v.string()), `Its first ${SHOWN_COMMENT_LENGTH} characters`),
+  comment: described(v.nullable(v.string()), `The first ${SHOWN_COMMENT_LENGTH} characters of the comment`),
 })
 
 /** An output with its votes. */
@@ -193,7 +193,7 @@ export const getAgreement = endpoint({
         v.array(
           v.object({
             userId: Uuid,
-            votes: described(v.number(), 'Outputs that they voted on'),
+            votes: described(v.number(), 'Outputs that the reviewer voted on'),
             ...byLabel(Share),
             adjudicated: v.object(byLabel(Adjudicated)),
           }),

@@ -50,7 +50,7 @@ export const getAttributionQuality = endpoint({
           description: `Whether more than ${MAX_COMPARED_DECISIONS} current reviews name a type. Only the newest ${MAX_COMPARED_DECISIONS} are compared.`,
         }),
       ),
-      agreed: described(v.number(), 'How many of these have the same error type'),
+      agreed: described(v.number(), 'How many of the `reviewed` traces have the same error type'),
       interval: Interval,
       agreement: v.pipe(
         ByDepth,

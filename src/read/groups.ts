@@ -14,7 +14,7 @@ export const Group = v.object({
   tracesIsMinimum: described(v.boolean(), 'Whether the group may have older traces'),
   firstAt: described(IsoTime, 'The time of the oldest trace'),
   lastAt: described(IsoTime, 'The time of the newest trace'),
-  negative: described(v.number(), 'How many of these traces have negative feedback'),
+  negative: described(v.number(), 'How many of the counted traces have negative feedback'),
 })
 
 const { from, to, kind } = traceFilters

@@ -15,7 +15,7 @@ const Model = v.object({
     'US dollars per million tokens. Null if not configured.',
   ),
   dailyLimit: described(v.number(), 'Model calls per project per day (UTC), for all uses'),
-  callsLeft: described(v.number(), 'How many of these calls are left today'),
+  callsLeft: described(v.number(), 'How many model calls are left today'),
 })
 
 export const getModel = endpoint({
@@ -30,7 +30,7 @@ export const getModel = endpoint({
   responses: {
     200: v.object({
       model: described(v.nullable(Model), 'Null if none is configured, or if its settings are invalid'),
-      reason: described(v.nullable(v.string()), 'Why there is none, and how to configure one'),
+      reason: described(v.nullable(v.string()), 'Why no model is configured, and how to configure one'),
     }),
   },
   example: {

@@ -111,7 +111,10 @@ const stepOf = (stepId: Json | undefined): string => (typeof stepId === 'string'
 const percentOf = (share: Json | undefined) => (typeof share === 'number' ? `${Math.round(share * 100)}%` : undefined)
 
 const countsOf = (counts: JsonObject): string =>
-  ['passed', 'failed', 'unjudged', 'error'].map(name => `${wordOf(counts[name])} ${name}`).join(', ')
+  [
+    ...['passed', 'failed', 'unjudged'].map(name => `${wordOf(counts[name])} ${name}`),
+    `${wordOf(counts.error)} ${counts.error === 1 ? 'error' : 'errors'}`,
+  ].join(', ')
 
 /** A value as text that Slack shows as it is, and of a length that it accepts. */
 function shownText(value: Json): string {

@@ -111,7 +111,7 @@ export const timeOrNull = (milliseconds: number | null): string | null =>
 export const Delivery = v.object({
   id: described(Uuid, "The event's ID, which receivers get as `webhook-id`"),
   type: v.picklist([...EVENT_TYPES, TEST_EVENT]),
-  at: described(IsoTime, 'When it happened'),
+  at: described(IsoTime, 'When the event happened'),
   state: described(
     v.picklist(DELIVERY_STATES),
     'pending: not delivered yet. delivered: the receiver returned a 2xx. failed: no attempt succeeded.',

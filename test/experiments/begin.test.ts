@@ -114,7 +114,7 @@ describe('starting an experiment', () => {
     expect((await org.read.get('/api/experiments?projectSlug=support')).body.experiments).toHaveLength(1)
   })
 
-  it('needs a dataset of the project', async ({ expect }) => {
+  it('needs a dataset in the project', async ({ expect }) => {
     const { org, post } = await newBench(twenty)
     const { datasetId: foreign } = await newBench(twenty)
     expect(await post({ datasetId: crypto.randomUUID() })).toMatchObject({ status: 404 })

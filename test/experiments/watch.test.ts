@@ -380,7 +380,7 @@ describe('a gate with autoRollback', () => {
       afterId: firstId,
       actor: { keyId: null, userId: null },
       reason: expect.stringMatching(
-        /^Version 2 is worse: 2 of 40 outputs accepted, 30 of 32 on version 1; p = \d\.\de-\d+$/,
+        /^Version 2 is worse: 2 of 40 outputs accepted, compared with 30 of 32 from version 1; p = \d\.\de-\d+$/,
       ),
     })
     expect(await watch()).toMatchObject({ state: 'too_early', versionId: firstId, previousVersionId: versionId })

@@ -99,7 +99,7 @@ const CASES: readonly [SentType, JsonObject, ReturnType<typeof whole>][] = [
       [
         '*Name:* Shorter',
         '*Pass rate:* 75%',
-        '*Results:* 3 passed, 1 failed, 2 unjudged, 0 error',
+        '*Results:* 3 passed, 1 failed, 2 unjudged, 0 errors',
         '*Gate:* not met',
         PROJECT,
       ],

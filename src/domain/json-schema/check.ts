@@ -223,9 +223,9 @@ class Check {
     this.#budget.spend(dependentRequired.length + dependentSchemas.length)
     this.#require(schema.required ?? [], value)
     if (fields.length < minProperties)
-      this.#fail('minProperties', `Instance does not have at least ${minProperties} properties.`)
+      this.#fail('minProperties', `Object has too few properties (${fields.length} < ${minProperties}).`)
     if (fields.length > maxProperties)
-      this.#fail('maxProperties', `Instance has more than ${maxProperties} properties.`)
+      this.#fail('maxProperties', `Object has too many properties (${fields.length} > ${maxProperties}).`)
     for (const [field, names] of dependentRequired) if (Object.hasOwn(value, field)) this.#require(names, value)
     for (const [field, one] of dependentSchemas)
       if (!this.#isDone && Object.hasOwn(value, field)) this.apply(one, value, seen)
@@ -315,9 +315,9 @@ class Check {
       } else if (maxContains === Number.POSITIVE_INFINITY && count >= minContains) return
     }
     if (count < minContains)
-      this.#fail('contains', `Array has ${count} items that match the schema, and needs at least ${minContains}.`)
+      this.#fail('contains', `Array has too few items that match the schema (${count} < ${minContains}).`)
     if (count > maxContains)
-      this.#fail('maxContains', `Array has ${count} items that match the schema, and may have at most ${maxContains}.`)
+      this.#fail('maxContains', `Array has too many items that match the schema (${count} > ${maxContains}).`)
   }
 
   #applyUnique(list: readonly Json[]): void {

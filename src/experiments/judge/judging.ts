@@ -30,7 +30,7 @@ export const Judging = v.object({
   waiting: described(v.number(), 'Unjudged items without a judgment'),
   unanswered: described(
     v.number(),
-    "Of those, items that a model couldn't judge. Each item's `judgmentError` says why.",
+    "Of the items in `waiting`, those that a model couldn't judge. Each item's `judgmentError` says why.",
   ),
   job: described(
     v.nullable(

@@ -101,4 +101,4 @@ async function rollBack(
 }
 
 const reasonFor = ({ versionNumber, previousVersionNumber }: Watch, { before, after, p }: WatchLook): string =>
-  `Version ${versionNumber} is worse: ${after.accepted} of ${after.n} outputs accepted, ${before.accepted} of ${before.n} on version ${previousVersionNumber}; p = ${p.toPrecision(2)}`
+  `Version ${versionNumber} is worse: ${after.accepted} of ${after.n} outputs accepted, compared with ${before.accepted} of ${before.n} from version ${previousVersionNumber}; p = ${p.toPrecision(2)}`

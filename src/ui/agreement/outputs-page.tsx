@@ -7,7 +7,7 @@ import { ShownText } from '../json/shown-text.tsx'
 import { Empty } from '../parts/empty.tsx'
 import { FaultAlert } from '../parts/fault-alert.tsx'
 import { FilterPill } from '../parts/filter-pill.tsx'
-import { count, counted } from '../parts/format.ts'
+import { counted } from '../parts/format.ts'
 import { Moment } from '../parts/moment.tsx'
 import { NoProject } from '../parts/no-project.tsx'
 import { ShowMore } from '../parts/show-more.tsx'
@@ -84,7 +84,8 @@ export function Page() {
       )}
       {outputs !== undefined && outputs.length > 0 && (
         <Text size="sm" c="dimmed" role="status">
-          {query.hasNextPage ? `The first ${count(outputs.length)} outputs` : counted(outputs.length, 'output')}
+          {query.hasNextPage && 'The first '}
+          {counted(outputs.length, 'output')}
         </Text>
       )}
       <ShowMore query={query} />

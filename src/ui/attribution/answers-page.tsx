@@ -7,7 +7,7 @@ import { ShownText } from '../json/shown-text.tsx'
 import { Empty } from '../parts/empty.tsx'
 import { FaultAlert } from '../parts/fault-alert.tsx'
 import { FilterPill } from '../parts/filter-pill.tsx'
-import { count, counted, share } from '../parts/format.ts'
+import { counted, share } from '../parts/format.ts'
 import { Moment } from '../parts/moment.tsx'
 import { NoProject } from '../parts/no-project.tsx'
 import { parametersIn } from '../parts/parameters.ts'
@@ -97,7 +97,8 @@ export function Page() {
       )}
       {answers !== undefined && answers.length > 0 && (
         <Text size="sm" c="dimmed" role="status">
-          {query.hasNextPage ? `The first ${count(answers.length)} answers` : counted(answers.length, 'answer')}
+          {query.hasNextPage && 'The first '}
+          {counted(answers.length, 'answer')}
         </Text>
       )}
       <ShowMore query={query} />

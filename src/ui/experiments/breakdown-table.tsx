@@ -4,9 +4,9 @@ import { useSearchParams } from 'wouter'
 import type { ExperimentReport } from '../api/wire.ts'
 import { ShownText } from '../json/shown-text.tsx'
 import { Counted } from '../parts/counted.tsx'
-import { count, counted } from '../parts/format.ts'
+import { counted } from '../parts/format.ts'
 import { type Column, StackedTable } from '../parts/stacked-table.tsx'
-import { CHANGES, type ItemFilter, OUTCOMES, withItemFilter } from './filters.ts'
+import { CHANGES, countWithName, type ItemFilter, OUTCOMES, withItemFilter } from './filters.ts'
 import classes from './report.module.css'
 
 interface BreakdownTableProps<Row> {
@@ -85,7 +85,7 @@ export function useCountColumns(experimentId: string) {
             <Counted
               value={row.counts[value]}
               path={pathTo({ ...filterOf(row), ...filter })}
-              label={`${count(row.counts[value])} ${outcome.toLowerCase()}: ${nameOf(row)}`}
+              label={`${countWithName(row.counts[value], outcome)}: ${nameOf(row)}`}
             />
           ),
         }),

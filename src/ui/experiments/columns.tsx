@@ -7,7 +7,7 @@ import { count } from '../parts/format.ts'
 import { Moment } from '../parts/moment.tsx'
 import type { Column } from '../parts/stacked-table.tsx'
 import { TextLink } from '../parts/text-link.tsx'
-import { CHANGES, type ItemFilter, OUTCOMES } from './filters.ts'
+import { CHANGES, countWithName, type ItemFilter, OUTCOMES } from './filters.ts'
 import { StateMark } from './marks.tsx'
 import { intervalOf, passRate } from './pass-rate.ts'
 import type { PromptVersions } from './use-prompt-versions.ts'
@@ -104,7 +104,7 @@ const countColumn = (
       <Counted
         value={pick(counts)}
         path={pathWith(`/experiments/${id}`, { project, ...filter })}
-        label={`${count(pick(counts))} ${label.toLowerCase()} in ${name ?? stepId}`}
+        label={`${countWithName(pick(counts), label)} in ${name ?? stepId}`}
       />
     ),
 })

@@ -1,4 +1,5 @@
 import type { ExperimentItem, ExperimentReport } from '../api/wire.ts'
+import { count } from '../parts/format.ts'
 import { parametersIn, withParameters } from '../parts/parameters.ts'
 
 /*
@@ -37,8 +38,12 @@ export const CHANGES: Readonly<Record<Change, string>> = {
   stillRight: 'Still right',
 }
 
+/** How many items have an outcome or a change, by its name above: `3 failed`, `1 error`. */
+export const countWithName = (value: number, name: string): string =>
+  `${count(value)} ${value === 1 && name === OUTCOMES.error ? 'error' : name.toLowerCase()}`
+
 /** A model's judgment of an output, in words. */
-export const JUDGMENTS = { same: 'same', different: 'different', none: 'nothing' } as const
+export const JUDGMENTS = { same: 'same', different: 'different', none: 'no judgment' } as const
 /** People's decisions on an output, in words. */
 export const DECISIONS = { accept: 'accepted', reject: 'rejected' } as const
 

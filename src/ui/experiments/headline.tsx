@@ -6,7 +6,7 @@ import { Counted } from '../parts/counted.tsx'
 import { count, itemCount } from '../parts/format.ts'
 import { TextLink } from '../parts/text-link.tsx'
 import { useProject } from '../session/project.ts'
-import { CHANGES, type ItemFilter, OUTCOMES, withItemFilter } from './filters.ts'
+import { CHANGES, countWithName, type ItemFilter, OUTCOMES, withItemFilter } from './filters.ts'
 import { intervalOf, passRate } from './pass-rate.ts'
 import classes from './report.module.css'
 
@@ -49,11 +49,7 @@ export function Headline({ report }: { report: ExperimentReport }) {
           <div key={value}>
             <Text size="sm">{label}</Text>
             <Text className={classes.figure}>
-              <Counted
-                value={counts[value]}
-                path={pathTo(filter)}
-                label={`${count(counts[value])} ${label.toLowerCase()}`}
-              />
+              <Counted value={counts[value]} path={pathTo(filter)} label={countWithName(counts[value], label)} />
             </Text>
           </div>
         ))}

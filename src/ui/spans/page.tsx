@@ -11,7 +11,7 @@ import { ShownText } from '../json/shown-text.tsx'
 import { Empty } from '../parts/empty.tsx'
 import { Expired } from '../parts/expired.tsx'
 import { FaultAlert } from '../parts/fault-alert.tsx'
-import { count, counted } from '../parts/format.ts'
+import { counted } from '../parts/format.ts'
 import { late } from '../parts/late.tsx'
 import { LateExportList } from '../parts/late-export-list.tsx'
 import { Moment } from '../parts/moment.tsx'
@@ -122,7 +122,8 @@ export function Page() {
       )}
       {spans !== undefined && spans.length > 0 && (
         <Text size="sm" c="dimmed" role="status">
-          {query.hasNextPage ? `The first ${count(spans.length)} spans` : counted(spans.length, 'span')}
+          {query.hasNextPage && 'The first '}
+          {counted(spans.length, 'span')}
         </Text>
       )}
       <ShowMore
