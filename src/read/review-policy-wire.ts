@@ -17,7 +17,7 @@ const StepPolicy = v.object({
 
 export const AlwaysRules = described(
   v.array(v.picklist(ALWAYS_RULES)),
-  `Which outputs to offer in addition to the sample. \`negative\`: outputs of traces with negative feedback. \`error\`: outputs of spans and traces that ended in an error. \`low_confidence\`: outputs that an engine blames with a confidence below ${LOW_CONFIDENCE} or, if it blames no span, all outputs of the trace.`,
+  `Which outputs to offer in addition to the sample. \`negative\`: outputs from traces with negative feedback. \`error\`: outputs from spans and traces that ended in an error. \`low_confidence\`: outputs that an engine blames with a confidence below ${LOW_CONFIDENCE} or, if it blames no span, all outputs of the trace.`,
 )
 
 /** Which of a project's outputs are reviewed, and how. */

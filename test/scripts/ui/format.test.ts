@@ -1,5 +1,5 @@
 import { describe, it } from 'vitest'
-import { count, dollarColumn, dollars, duration, share } from '../../../src/ui/parts/format.ts'
+import { count, counted, dollarColumn, dollars, duration, share } from '../../../src/ui/parts/format.ts'
 
 /** Removes separators, which depend on the locale that the tests run in. */
 const digits = (text: string): string => text.replaceAll(/[^\d–<>-]/g, '')
@@ -7,6 +7,12 @@ const digits = (text: string): string => text.replaceAll(/[^\d–<>-]/g, '')
 describe('count', () => {
   it('shows every digit', ({ expect }) => {
     expect([0, 7, 1_234, 12_345_678].map(value => digits(count(value)))).toEqual(['0', '7', '1234', '12345678'])
+  })
+})
+
+describe('counted', () => {
+  it('has the singular for one', ({ expect }) => {
+    expect([0, 1, 2].map(value => counted(value, 'item'))).toEqual(['0 items', '1 item', '2 items'])
   })
 })
 
