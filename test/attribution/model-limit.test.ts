@@ -6,8 +6,9 @@ import { sweep } from '../../src/jobs/sweep.ts'
 import { DAY_MS, MODEL_DAILY_LIMIT } from '../../src/limits.ts'
 import { reserveModelCall } from '../../src/store/accounts/model-calls.ts'
 import { deliver, newDisputed, storeOf, withMessages, withoutQueue } from '../support/attribution.ts'
+import { jobPlace, stored as rows } from '../support/database.ts'
 import { anAnswer, aProvider } from '../support/model.ts'
-import { newOrg } from '../support/org.ts'
+import { newOrg, type Org } from '../support/org.ts'
 import { newTrace } from '../support/trace.ts'
 
 const ANSWER = anAnswer({
@@ -19,18 +20,18 @@ const DISPUTE = { rating: 'negative', comment: 'It is 24 months' }
 
 const midnight = () => (Math.floor(Date.now() / DAY_MS) + 1) * DAY_MS
 
-/** Records this many model calls for the trace's project today. */
-const spendCalls = (traceKey: number, calls: number) =>
+/** Records this many model calls for the tenant's project today. */
+const spendCalls = ({ project }: Org, calls: number) =>
   env.DB.prepare(
-    `insert into model_calls select project_key, ?2, ?3 from traces where key = ?1
+    `insert into model_calls select key, ?2, ?3 from projects where id = ?1
      on conflict do update set calls = excluded.calls`,
   )
-    .bind(traceKey, Math.floor(Date.now() / DAY_MS), calls)
+    .bind(project.id, Math.floor(Date.now() / DAY_MS), calls)
     .run()
 
-const callsOf = (traceKey: number) =>
-  env.DB.prepare('select calls from model_calls where project_key = (select project_key from traces where key = ?)')
-    .bind(traceKey)
+const callsOf = ({ project }: Org) =>
+  env.DB.prepare('select calls from model_calls where project_key = (select key from projects where id = ?)')
+    .bind(project.id)
     .first('calls')
 
 const limited = (bindings: Env, limit: number | string): Env => ({ ...bindings, MODEL_DAILY_LIMIT: String(limit) })
@@ -42,30 +43,30 @@ describe("a project's daily model calls", () => {
   })
 
   it('are counted before they are made, including repeated questions', async ({ expect }) => {
-    const { ask, traceKey } = await newDisputed()
+    const { ask, org } = await newDisputed()
     const { bindings, modelRequests } = await aProvider([{ answer: OUTSIDE }, { answer: ANSWER }])
     expect((await ask(withoutQueue(bindings))).status).toBe(200)
     expect(await modelRequests()).toHaveLength(2)
-    expect(await callsOf(traceKey)).toBe(2)
+    expect(await callsOf(org)).toBe(2)
   })
 
   it('are counted even if the provider fails, and not if the rules answer', async ({ expect }) => {
     vi.spyOn(console, 'error').mockImplementation(() => {})
-    const { ask, traceKey } = await newDisputed()
+    const { ask, org } = await newDisputed()
     expect((await ask(env)).status).toBe(200)
-    expect(await callsOf(traceKey)).toBeNull()
+    expect(await callsOf(org)).toBeNull()
     const other = await newDisputed()
     const { bindings } = await aProvider([{ status: 500 }])
     await other.askAsync(withMessages().bindings)
     await deliver(other.job, bindings)
-    expect(await callsOf(other.traceKey)).toBe(1)
+    expect(await callsOf(other.org)).toBe(1)
   })
 
   it('give a 429 with a retry time once they are used up, and the job waits until then', async ({ expect }) => {
-    const { ask, askAsync, result, job, stored, traceKey } = await newDisputed()
+    const { ask, askAsync, result, job, stored, org } = await newDisputed()
     const { bindings: provided, modelRequests } = await aProvider([{ answer: ANSWER }])
     const bindings = withoutQueue(limited(provided, 2))
-    await spendCalls(traceKey, 2)
+    await spendCalls(org, 2)
     const response = await ask(bindings)
     expect(response).toMatchObject({ status: 429, body: { code: 'model_limit_reached' } })
     expect(response.body.error).toContain('00:00 UTC')
@@ -86,14 +87,14 @@ describe("a project's daily model calls", () => {
     await deliver(job, bindings, { queue: 'countersign-jobs-dead' })
     expect(await stored()).toMatchObject(waiting)
     expect(await modelRequests()).toEqual([])
-    expect(await callsOf(traceKey)).toBe(2)
+    expect(await callsOf(org)).toBe(2)
   })
 
   it('let a waiting job continue when the day is over', async ({ expect }) => {
-    const { askAsync, job, stored, traceKey } = await newDisputed()
+    const { askAsync, job, stored, org } = await newDisputed()
     const { bindings: provided, modelRequests } = await aProvider([{ answer: ANSWER }])
     const bindings = limited(provided, 1)
-    await spendCalls(traceKey, 1)
+    await spendCalls(org, 1)
     await askAsync(withMessages().bindings)
     const handing = withMessages(bindings)
     await runJob(job, handing.bindings)
@@ -111,24 +112,24 @@ describe("a project's daily model calls", () => {
     await runJob(job, bindings)
     expect(await stored()).toMatchObject({ job: { status: 'done' }, results: 1 })
     expect(await modelRequests()).toHaveLength(1)
-    expect(await callsOf(traceKey)).toBe(1)
+    expect(await callsOf(org)).toBe(1)
   })
 
   it('let a manager continue as soon as the limit is raised', async ({ expect }) => {
-    const { ask, traceKey } = await newDisputed()
+    const { ask, org } = await newDisputed()
     const { bindings: provided } = await aProvider([{ answer: ANSWER }])
-    await spendCalls(traceKey, 1)
+    await spendCalls(org, 1)
     expect((await ask(withoutQueue(limited(provided, 1)))).status).toBe(429)
     expect((await ask(withoutQueue(limited(provided, 2)), '?force=true')).status).toBe(200)
   })
 
   it('can run out between a run’s two questions', async ({ expect }) => {
-    const { ask, stored, traceKey } = await newDisputed()
+    const { ask, stored, org } = await newDisputed()
     const { bindings, modelRequests } = await aProvider([{ answer: OUTSIDE }, { answer: ANSWER }])
     expect((await ask(withoutQueue(limited(bindings, 1)))).status).toBe(429)
     expect(await modelRequests()).toHaveLength(1)
     expect(await stored()).toMatchObject({ job: { status: 'pending', attempts: 0 }, results: 0 })
-    expect(await callsOf(traceKey)).toBe(1)
+    expect(await callsOf(org)).toBe(1)
   })
 
   it('are not exceeded by concurrent runs', { timeout: 60_000 }, async ({ expect }) => {
@@ -140,25 +141,27 @@ describe("a project's daily model calls", () => {
         await org.bearer(withMessages().bindings).post(`/api/v1/traces/${trace_id}/attribute`, undefined, {
           prefer: 'respond-async',
         })
-        const row = await env.DB.prepare('select key, organization_key from traces where id = ?').bind(id).first()
-        return { traceKey: Number(row?.key), organizationKey: Number(row?.organization_key) }
+        const row = await rows.prepare('select key, organization_key from traces where id = ?').bind(id).first()
+        const place = await jobPlace(row?.key)
+        return { traceKey: Number(row?.key), organizationKey: Number(row?.organization_key), ...place }
       }),
     )
-    const [{ traceKey } = { traceKey: 0 }] = disputed
-    await spendCalls(traceKey, 4)
+    await spendCalls(org, 4)
     const { bindings, modelRequests } = await aProvider(Array.from({ length: 20 }, () => ({ answer: ANSWER })))
     await Promise.all(disputed.map(subject => runJob({ kind: 'attribute_trace', ...subject }, limited(bindings, 5))))
     expect(await modelRequests()).toHaveLength(1)
-    expect(await callsOf(traceKey)).toBe(5)
-    const { results } = await env.DB.prepare(
-      `select status, due_at, count(*) as jobs from attribution_jobs
-       where project_key = (select project_key from traces where key = ?) group by status, due_at order by status`,
-    )
-      .bind(traceKey)
-      .all()
-    expect(results).toEqual([
-      { status: 'done', due_at: null, jobs: 1 },
-      { status: 'pending', due_at: midnight(), jobs: 19 },
+    expect(await callsOf(org)).toBe(5)
+    const { results } = await rows
+      .prepare(
+        `select status, due_at from attribution_jobs
+       where project_key = (select key from projects where id = ?)`,
+      )
+      .bind(org.project.id)
+      .all<{ status: string }>()
+    const waiting = { status: 'pending', due_at: midnight() }
+    expect(results.toSorted((one, other) => (one.status < other.status ? -1 : 1))).toEqual([
+      { status: 'done', due_at: null },
+      ...Array(19).fill(waiting),
     ])
   })
 
@@ -175,9 +178,9 @@ describe("a project's daily model calls", () => {
       [limit - 1, 200],
       [limit, 429],
     ] as const) {
-      const { ask, traceKey } = await newDisputed()
+      const { ask, org } = await newDisputed()
       const { bindings } = await aProvider([{ answer: ANSWER }])
-      await spendCalls(traceKey, calls)
+      await spendCalls(org, calls)
       expect((await ask(withoutQueue(limited(bindings, configured)))).status).toBe(status)
     }
   })

@@ -11,6 +11,7 @@ import {
 } from '../../src/limits.ts'
 import { deliver, newDisputed, withMessages, withoutQueue } from '../support/attribution.ts'
 import { countingBindings, wrapBindings } from '../support/bindings.ts'
+import { copyNow, stored as rows } from '../support/database.ts'
 import { client, send } from '../support/org.ts'
 import { newReviewed } from '../support/reviews.ts'
 
@@ -52,7 +53,7 @@ async function newLarge() {
 
 /** Marks a job as having failed once. */
 const setTried = (traceKey: number) =>
-  env.DB.prepare('update attribution_jobs set attempts = 1 where trace_key = ?').bind(traceKey).run()
+  rows.prepare('update attribution_jobs set attempts = 1 where trace_key = ?').bind(traceKey).run()
 
 describe('a request for an attribution', () => {
   it('returns the queue consumer’s result, which can be read later', async ({ expect }) => {
@@ -324,13 +325,14 @@ describe('the override', () => {
     await ask()
     const id = crypto.randomUUID()
     await env.DB.prepare(
-      `insert into project_error_types select project_key, 'wrong_unit', ?, 'Wrong unit', 'AI Error', 'A unit is wrong.', 0, 0
-       from traces where key = ?`,
+      `insert into project_error_types select key, 'wrong_unit', ?, 'Wrong unit', 'AI Error', 'A unit is wrong.', 0, 0
+       from projects where id = ?`,
     )
-      .bind(id, traceKey)
+      .bind(id, org.project.id)
       .run()
+    await copyNow()
     await org.owner.put(`/api/spans/${(await span()).id}/review`, { decision: 'accept', errorType: 'reasoning_error' })
-    await env.DB.prepare("update reviews set error_type = 'wrong_unit' where trace_key = ?").bind(traceKey).run()
+    await rows.prepare("update reviews set error_type = 'wrong_unit' where trace_key = ?").bind(traceKey).run()
     expect((await result()).body).toMatchObject({
       error_type: 'wrong_unit',
       error_type_id: id,
@@ -455,9 +457,10 @@ describe('a job', () => {
     const { askAsync, job, stored, traceKey } = await newDisputed()
     await askAsync(withMessages().bindings)
     const leasedUntil = (until: number) =>
-      env.DB.prepare(
-        "update attribution_jobs set lease_token = 'dead', lease_until = ?1, due_at = ?1, attempts = 1 where trace_key = ?2",
-      )
+      rows
+        .prepare(
+          "update attribution_jobs set lease_token = 'dead', lease_until = ?1, due_at = ?1, attempts = 1 where trace_key = ?2",
+        )
         .bind(until, traceKey)
         .run()
     await leasedUntil(Date.now() + ATTRIBUTION_LEASE_MS)
@@ -474,9 +477,8 @@ describe('a job', () => {
   it('fails permanently if its worker dies on every attempt', async ({ expect }) => {
     const { askAsync, job, stored, result, traceKey } = await newDisputed()
     await askAsync(withMessages().bindings)
-    await env.DB.prepare(
-      "update attribution_jobs set lease_token = 'dead', lease_until = 1, attempts = ? where trace_key = ?",
-    )
+    await rows
+      .prepare("update attribution_jobs set lease_token = 'dead', lease_until = 1, attempts = ? where trace_key = ?")
       .bind(MAX_ATTRIBUTION_ATTEMPTS, traceKey)
       .run()
     await deliver(job)
@@ -493,7 +495,7 @@ describe('a job', () => {
     const { bindings, reached, release } = held()
     const late = runJob(job, bindings)
     await reached
-    await env.DB.prepare('update attribution_jobs set lease_until = 1 where trace_key = ?').bind(traceKey).run()
+    await rows.prepare('update attribution_jobs set lease_until = 1 where trace_key = ?').bind(traceKey).run()
     await runJob(job, env)
     const after = await stored()
     expect(after).toMatchObject({ job: { status: 'done' }, results: 1 })

@@ -4,7 +4,7 @@ import type { Subject } from '../../src/domain/subject.ts'
 import type { Env } from '../../src/env.ts'
 import { MAX_SUBJECT_DOCS, MAX_SUBJECT_SPANS } from '../../src/limits.ts'
 import { findSubject } from '../../src/store/attribution/subject.ts'
-import { newDisputed, storeOf } from '../support/attribution.ts'
+import { newDisputed, storeBeside } from '../support/attribution.ts'
 import { countingBindings, rowsReadBy } from '../support/bindings.ts'
 import { anObservation, aSpan, aTrace, TIME, timeAfter } from '../support/builders.ts'
 import { stored } from '../support/database.ts'
@@ -15,7 +15,7 @@ const [PROMPT, DOC] = kindsOfText
 if (!PROMPT || !DOC) throw new Error('kindsOfText must have two entries')
 
 async function subjectOf(org: Org, traceKey: number, bindings: Env = env): Promise<Subject> {
-  const subject = await findSubject(await storeOf(org, bindings), traceKey)
+  const subject = await findSubject(await storeBeside(org, traceKey, bindings), traceKey)
   if (!subject) throw new Error('trace not found')
   return subject
 }
@@ -288,8 +288,8 @@ describe('the subject of an attribution', () => {
   it('does not exist for a deleted trace or another organization’s trace', async ({ expect }) => {
     const { org, traceKey, id } = await newDisputed()
     const stranger = await newDisputed()
-    expect(await findSubject(await storeOf(stranger.org), traceKey)).toBeUndefined()
+    expect(await findSubject(await storeBeside(stranger.org, traceKey), traceKey)).toBeUndefined()
     await org.owner.delete(`/api/traces/${id}`)
-    expect(await findSubject(await storeOf(org), traceKey)).toBeUndefined()
+    expect(await findSubject(await storeBeside(org, traceKey), traceKey)).toBeUndefined()
   })
 })

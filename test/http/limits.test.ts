@@ -1,4 +1,3 @@
-import { env } from 'cloudflare:workers'
 import { describe, it } from 'vitest'
 import type { Json } from '../../src/domain/json.ts'
 import {
@@ -25,6 +24,7 @@ import {
   SEARCH_MAX_LIMIT,
 } from '../../src/limits.ts'
 import { aFeedback, anObservation, aSpan, aTrace, TIME, timeAfter } from '../support/builders.ts'
+import { stored } from '../support/database.ts'
 import {
   ASCII,
   alphabets,
@@ -389,9 +389,10 @@ describe('searchable metadata', () => {
       for (const value of values) await org.ingest.post('/api/v1/traces', aTrace({ metadata: { a: value } }))
       for (const value of values) expect(await count(org, 'a', value)).toBe(1)
       expect(await count(org, 'a', bytes(character, MAX_FIELD_VALUE_BYTES + 2))).toBe(0)
-      const { results } = await env.DB.prepare(
-        'select octet_length(value) as bytes from trace_fields f join projects p on p.key = f.project_key where p.id = ?',
-      )
+      const { results } = await stored
+        .prepare(
+          'select octet_length(value) as bytes from trace_fields f join projects p on p.key = f.project_key where p.id = ?',
+        )
         .bind(org.project.id)
         .all<{ bytes: number }>()
       expect(results.map(({ bytes }) => bytes).sort((a, b) => a - b)).toEqual([

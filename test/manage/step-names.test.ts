@@ -4,10 +4,10 @@ import { runJob } from '../../src/jobs/consumer.ts'
 import { sweep } from '../../src/jobs/sweep.ts'
 import { DAY_MS, MAX_NAME_LENGTH, MAX_STEP_NAMES } from '../../src/limits.ts'
 import { findSubject } from '../../src/store/attribution/subject.ts'
-import { newDisputed, storeOf, withoutQueue } from '../support/attribution.ts'
+import { newDisputed, storeBeside, withoutQueue } from '../support/attribution.ts'
 import { countingBindings, rowsReadBy } from '../support/bindings.ts'
 import { aSpan, aTrace, timeAfter } from '../support/builders.ts'
-import { isSharded, stored } from '../support/database.ts'
+import { isSharded, jobPlace, placeOf, stored } from '../support/database.ts'
 import { type ApiResponse, newOrg, type Org } from '../support/org.ts'
 import { deleteElsewhere } from '../support/projects.ts'
 import { newReviewed, reviewerOf } from '../support/reviews.ts'
@@ -318,15 +318,18 @@ describe('a renamed step', () => {
   it('is one step in insights', async ({ expect }) => {
     const org = await newOrg()
     const { versionId } = (await newPrompt(org, 'old')).body
-    const { spanIds } = await newSteps(org, ['old', 'new', 'other'], { prompt_version_id: versionId })
+    const { id, spanIds } = await newSteps(org, ['old', 'new', 'other'], { prompt_version_id: versionId })
     for (const spanId of spanIds) {
       const decision = { decision: 'correct', approvedOutput: 'No', errorType: 'reasoning_error' }
       await org.owner.put(`/api/spans/${spanId}/review`, decision)
     }
     const counted = "select key, ?, ?, 'agent_error', 2, 0 from projects where id = ?"
-    await stored.batch(
+    const { database } = await placeOf(
+      await stored.prepare('select key from traces where id = ?').bind(id).first('key'),
+    )
+    await database.batch(
       ['old', 'new'].map(stepId =>
-        stored
+        database
           .prepare(`insert into answer_days ${counted}`)
           .bind(Math.floor(Date.now() / DAY_MS), stepId, org.project.id),
       ),
@@ -363,7 +366,7 @@ describe('a renamed step', () => {
     const keys = 'select key as traceKey, organization_key as organizationKey from traces where id = ?'
     const trace = await stored.prepare(keys).bind(id).first<{ traceKey: number; organizationKey: number }>()
     await org.clientOf(org.ownerKey, withoutQueue()).delete(`/api/traces/${id}`)
-    if (trace) await runJob({ kind: 'purge_trace', ...trace }, env)
+    if (trace) await runJob({ kind: 'purge_trace', ...trace, ...(await jobPlace(trace.traceKey)) }, env)
     expect(await accepted()).toMatchObject([{ stepId: 'new', accepted: 1 }])
   })
 
@@ -467,7 +470,7 @@ describe('a renamed step', () => {
     const { client } = await reviewerOf(org)
     expect((await client.put(`/api/spans/${spanId}/review`, { decision: 'accept' })).status).toBe(200)
     const stepOf = async () => {
-      const subject = await findSubject(await storeOf(org), traceKey)
+      const subject = await findSubject(await storeBeside(org, traceKey), traceKey)
       return subject?.steps.find(({ isRoot }) => !isRoot)
     }
     expect(await stepOf()).toMatchObject({ stepId: 'old', prompt: null, precedents: [] })

@@ -1,10 +1,10 @@
-import { env } from 'cloudflare:workers'
 import * as fc from 'fast-check'
 import { afterEach, describe, inject, it, vi } from 'vitest'
 import type { Env } from '../../src/env.ts'
 import { runJob } from '../../src/jobs/consumer.ts'
 import { DAY_MS } from '../../src/limits.ts'
 import { wrapBindings } from '../support/bindings.ts'
+import { jobPlace, stored } from '../support/database.ts'
 import { client, newOrg, type Org } from '../support/org.ts'
 import { newReviewed, reviewerOf } from '../support/reviews.ts'
 
@@ -98,7 +98,7 @@ async function play(drawn: Scenario): Promise<Org> {
   return org
 }
 
-const stored = `select day, step_id, prompt_version_id, user_id, error_type, accepted, corrected from review_days
+const countedDays = `select day, step_id, prompt_version_id, user_id, error_type, accepted, corrected from review_days
   where project_key = (select key from projects where id = ?) and (accepted <> 0 or corrected <> 0) order by 1, 2, 3, 4, 5`
 
 const inForce = `select r.created_at / ${DAY_MS} as day, r.step_id, r.prompt_version_id, r.user_id,
@@ -107,7 +107,7 @@ const inForce = `select r.created_at / ${DAY_MS} as day, r.step_id, r.prompt_ver
   where r.state is not null and r.project_key = (select key from projects where id = ?)
   group by 1, 2, 3, 4, 5 order by 1, 2, 3, 4, 5`
 
-const rowsOf = async (query: string, { project }: Org) => (await env.DB.prepare(query).bind(project.id).all()).results
+const rowsOf = async (query: string, { project }: Org) => (await stored.prepare(query).bind(project.id).all()).results
 
 /** Sums the counts of rows by a key. */
 function sumsBy<Row extends object>(rows: readonly Row[], keyOf: (row: Row) => string, countOf: (row: Row) => number) {
@@ -142,7 +142,7 @@ describe('insights', () => {
     vi.useFakeTimers({ toFake: ['Date'] })
     const property = fc.asyncProperty(scenario, async drawn => {
       const org = await play(drawn)
-      const counted = await rowsOf(stored, org)
+      const counted = await rowsOf(countedDays, org)
       mustEqual('the counts', counted, await rowsOf(inForce, org))
       await org.owner.put(`/api/projects/${org.project.id}/step-names`, { names: drawn.names })
       const shown = (stepId: string) => drawn.names[stepId] ?? stepId
@@ -194,16 +194,16 @@ describe('insights', () => {
       )
       // Deleting the trace removes its counts, even if the purge is repeated.
       const { traces } = (await org.read.get('/api/traces?projectSlug=support')).body
-      const keys = await env.DB.prepare(
-        'select key as traceKey, organization_key as organizationKey from traces where id = ?',
-      )
+      const keys = await stored
+        .prepare('select key as traceKey, organization_key as organizationKey from traces where id = ?')
         .bind(traces[0].id)
         .first<{ traceKey: number; organizationKey: number }>()
       await org.owner.delete(`/api/traces/${traces[0].id}`)
-      const purge = () => runJob({ kind: 'purge_trace', traceKey: 0, organizationKey: 0, ...keys }, unsteady(drawn))
+      const job = { traceKey: 0, organizationKey: 0, ...keys, ...(await jobPlace(keys?.traceKey)) }
+      const purge = () => runJob({ kind: 'purge_trace', ...job }, unsteady(drawn))
       await Promise.all([purge(), purge()].map(purged => purged.catch(() => undefined)))
       await purge()
-      mustEqual('the remaining counts', await rowsOf(stored, org), [])
+      mustEqual('the remaining counts', await rowsOf(countedDays, org), [])
     })
     await fc.assert(property, {
       numRuns: THOROUGHNESS === 1 ? 20 : 60 * THOROUGHNESS,

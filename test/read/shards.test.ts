@@ -1,4 +1,8 @@
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import type { Env } from '../../src/env.ts'
+import { findSubject } from '../../src/store/attribution/subject.ts'
+import { databaseOf } from '../../src/store/core/store.ts'
+import { storeOf } from '../support/attribution.ts'
 import { aFeedback, anObservation, aSpan, aTrace } from '../support/builders.ts'
 import { itemsIn } from '../support/files.ts'
 import type { Client } from '../support/org.ts'
@@ -302,6 +306,25 @@ describe('a database that does not respond', () => {
     expect(decided.map(({ status }: Result) => status)).toEqual(expected)
     const deleted = (await api.post('/api/traces/delete', { ids: traces.map(({ id }) => id) })).body.results
     expect(deleted.map(({ status }: Result) => status)).toEqual(expected)
+  })
+
+  it('keeps its decisions from being compared in an analysis, which says so', async () => {
+    const tenant = await newTenant([ONE])
+    const earlier = await write(tenant)
+    await tenant.api.put(`/api/spans/${earlier.spanId}/review`, { decision: 'accept' })
+    await enterEpoch(tenant, [TWO])
+    const { id } = await write(tenant)
+    const traceKey = await databaseOf(bindings, TWO)
+      .prepare('select key from traces where id = ?')
+      .bind(id)
+      .first('key')
+    const analyzed = async (using: Env) => {
+      const subject = await findSubject((await storeOf(tenant.org, using)).in(TWO), Number(traceKey))
+      return { omitted: subject?.omitted, precedents: subject?.steps[1]?.precedents.map(({ spanId }) => spanId) }
+    }
+    expect(await analyzed(bindings)).toEqual({ omitted: [], precedents: [earlier.spanId] })
+    const omitted = ["earlier decisions in 1 of 2 databases, which didn't respond"]
+    expect(await analyzed(without(ONE))).toEqual({ omitted, precedents: [] })
   })
 
   it('does not keep the claims in other databases from being released', async () => {

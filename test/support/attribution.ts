@@ -4,7 +4,7 @@ import type { Env, Job } from '../../src/env.ts'
 import { consume } from '../../src/jobs/consumer.ts'
 import { Deadline } from '../../src/store/core/deadline.ts'
 import { openStore } from '../../src/store/core/store.ts'
-import { jobPlace, stored } from './database.ts'
+import { jobPlace, placeOf, stored } from './database.ts'
 import type { Org } from './org.ts'
 import { newTrace } from './trace.ts'
 
@@ -41,6 +41,10 @@ export async function storeOf(org: Org, bindings: Env = env) {
     new Deadline(60_000),
   )
 }
+
+/** Opens a tenant's store in the database that has a trace. */
+export const storeBeside = async (org: Org, traceKey: number, bindings: Env = env) =>
+  (await storeOf(org, bindings)).in((await placeOf(traceKey)).shard)
 
 /** Creates a tenant with a disputed trace, and functions that analyze it. */
 export async function newDisputed(feedback: object = { rating: 'negative', comment: 'It is 24 months' }, tenant?: Org) {

@@ -2,9 +2,9 @@ import { newId, newRevision } from '../../src/domain/ids.ts'
 import { finishAttribution } from '../../src/store/attribution/finish.ts'
 import { claimAttribution } from '../../src/store/attribution/leases.ts'
 import { requestAttribution } from '../../src/store/attribution/requests.ts'
-import { storeOf } from './attribution.ts'
+import { storeBeside } from './attribution.ts'
 import { aFeedback } from './builders.ts'
-import { placeOf, stored } from './database.ts'
+import { stored } from './database.ts'
 import type { Org } from './org.ts'
 
 /** An engine's answer. */
@@ -27,11 +27,11 @@ export async function addAnswer(
   id: string,
   { errorType, spanId = null, docSlug = null, confidence = 0.8 }: Blame,
 ): Promise<void> {
-  const traceKey = await stored.prepare('select key from traces where id = ?').bind(id).first<number>('key')
-  const store = (await storeOf(org)).in((await placeOf(traceKey)).shard)
+  const traceKey = (await stored.prepare('select key from traces where id = ?').bind(id).first<number>('key')) ?? 0
+  const store = await storeBeside(org, traceKey)
   const now = Date.now()
   await requestAttribution(store, id, { force: true, now })
-  const claim = await claimAttribution(store, traceKey ?? 0, { token: newRevision(), now })
+  const claim = await claimAttribution(store, traceKey, { token: newRevision(), now })
   if (!claim) throw new Error('the job is not free')
   const evidence = docSlug === null ? [] : [{ spanId: null, path: `knowledgeDocs.${docSlug}`, note: 'says 24' }]
   const attribution = {

@@ -1,16 +1,14 @@
 import { and, desc, eq, type SQL, sql } from 'drizzle-orm'
-import type { SelectResultFields } from 'drizzle-orm/query-builders/select.types'
 import { counted, formatCount } from '../../domain/counted.ts'
 import { type NearSpan, nearestSpans } from '../../domain/neighborhood.ts'
 import {
-  MAX_PRECEDENT_REVIEWS,
   MAX_SUBJECT_CANDIDATES,
   MAX_SUBJECT_DOC_CANDIDATES,
   MAX_SUBJECT_FEEDBACK,
   MAX_SUBJECT_SPANS,
 } from '../../limits.ts'
 import { named, readPlain } from '../core/database.ts'
-import { readStepId, shownSpanStep } from '../core/step-names.ts'
+import { shownSpanStep } from '../core/step-names.ts'
 import type { Store } from '../core/store.ts'
 import { feedback, reviews } from '../schema/reviews.ts'
 import { isNotRoot, spans } from '../schema/spans.ts'
@@ -18,6 +16,7 @@ import { textActivations, textVersions, versionedTexts } from '../schema/texts.t
 import { traces } from '../schema/traces.ts'
 import { feedbackFields, toFeedbackDetail } from '../spans/trace-detail.ts'
 import { isLive } from '../traces/live.ts'
+import { selectReviewed } from './precedents.ts'
 
 /* An overview of a trace without values, for deciding which of its spans to read. */
 
@@ -111,12 +110,7 @@ export async function readOutline(store: Store, traceKey: number) {
         ),
       )
       .limit(MAX_SUBJECT_DOC_CANDIDATES),
-    database
-      .select(reviewedFields(store))
-      .from(reviews)
-      .where(eq(reviews.projectKey, projectKey))
-      .orderBy(desc(reviews.createdAt))
-      .limit(MAX_PRECEDENT_REVIEWS),
+    selectReviewed(store, projectKey),
   ])
   // A trace known only from telemetry may lack its root. Its earliest span then serves as the root.
   const [root = others.toSorted(byTime)[0]] = roots
@@ -130,7 +124,8 @@ export async function readOutline(store: Store, traceKey: number) {
     counts,
     feedback: feedbackRows.toReversed().map(row => toFeedbackDetail(row, trace.rootSpanId)),
     docs,
-    reviewed: reviewed.filter(row => row.traceKey !== traceKey && row.rootSpanId !== null && row.stepId !== null),
+    /** The project's last decisions in the trace's database, newest first. */
+    reviewed,
   }
 }
 
@@ -149,22 +144,6 @@ export const versionAtReceipt = (traceKey: number): SQL => sql`coalesce(
   (select ${textActivations.versionKey} from ${textActivations}
     where ${textActivations.textKey} = ${versionedTexts.key}
     order by ${textActivations.activatedAt}, ${textActivations.versionKey} limit 1))`
-
-/**
- * A decision and its span. `stepId` is null if another decision replaced it, `rootSpanId` if its trace is gone. Columns
- * are written with their tables, because drizzle drops the table's name from a selection of one table.
- */
-const reviewedFields = ({ organization }: Store) => ({
-  ...named({ traceKey: reviews.traceKey, spanId: reviews.spanId }),
-  stepId: sql<string | null>`(select ${readStepId(sql`reviews.project_key`, sql`decided.step_id`)} from ${spans} decided
-    where decided.id = reviews.span_id and decided.trace_key = reviews.trace_key
-      and decided.review_number = reviews.number and decided.review_state is not null)`.as('stepId'),
-  rootSpanId: sql<string | null>`(select past.root_span_id from ${traces} past
-    where past.key = reviews.trace_key and past.deleted_at is null
-      and past.organization_key = ${organization.key})`.as('rootSpanId'),
-})
-
-export type ReviewedRow = SelectResultFields<ReturnType<typeof reviewedFields>>
 
 /** Excludes the comments on current decisions, which are part of the steps' reviews. */
 const isStandalone = sql`(${feedback.source} <> 'review' or not exists (

@@ -2,7 +2,7 @@ import { counted, formatCount } from '../../domain/counted.ts'
 import type { Labeller } from '../../domain/feedback.ts'
 import type { Step, Subject, SubjectFeedback } from '../../domain/subject.ts'
 import { turnsByLength } from '../../domain/turns.ts'
-import { MAX_PRECEDENTS, MAX_SUBJECT_BYTES, MAX_SUBJECT_VALUE_BYTES } from '../../limits.ts'
+import { MAX_SUBJECT_BYTES, MAX_SUBJECT_VALUE_BYTES } from '../../limits.ts'
 import type { Store } from '../core/store.ts'
 import type { FoldedSpan } from '../spans/fold-spans.ts'
 import { type SpanDetail, showSpans } from '../spans/span-detail.ts'
@@ -10,7 +10,7 @@ import { type FoundValue, lengthOf, readUntilWhole } from '../traces/payloads.ts
 import { readKnowledgeDocs } from './knowledge.ts'
 import { type Neighborhood, readNeighborhood } from './neighborhood.ts'
 import { chooseSpans, type Outline, omittedFeedback, omittedSpans, readOutline } from './outline.ts'
-import { createJsonComparer, fetchComparable, findPrecedents } from './precedents.ts'
+import { createJsonComparer, findPrecedents, readComparable } from './precedents.ts'
 
 /*
  * Reads the part of a trace that an engine may see. A trace may not fit in an isolate's memory, so one pass finds the
@@ -18,8 +18,8 @@ import { createJsonComparer, fetchComparable, findPrecedents } from './precedent
  */
 
 /**
- * Finds the disagreement on a trace and its context, in three round trips plus R2 reads for large values. Undefined if
- * there is no such trace.
+ * Finds the disagreement on a trace and its context, in three round trips, or four with several databases, plus R2 reads
+ * for large values. Undefined if there is no such trace.
  */
 export const findSubject = (store: Store, traceKey: number): Promise<Subject | undefined> =>
   readUntilWhole(store, () => readSubject(store, traceKey))
@@ -29,16 +29,15 @@ async function readSubject(store: Store, traceKey: number) {
   if (!outline) return undefined
   const { trace } = outline
   const chosen = chooseSpans(outline)
-  const precedentRows = outline.reviewed
-    .filter(({ stepId }) => chosen.some(span => span.stepId === stepId))
-    .slice(0, MAX_PRECEDENTS)
-  const neighborhood = await readNeighborhood(store, outline, chosen, precedentRows)
   const omitted = [...omittedFeedback(outline), ...omittedSpans(outline, chosen)]
+  const [neighborhood, comparable] = await Promise.all([
+    readNeighborhood(store, outline, chosen),
+    readComparable(store, outline, new Set(chosen.map(({ stepId }) => stepId)), omitted),
+  ])
   const folded = withinBounds(neighborhood.folded, omitted)
   const shown = await showSpans(store, folded, 'full')
   if (!shown) return { traces: [trace], found: undefined }
   const prompts = promptsOf(neighborhood, omitted)
-  const precedents = await fetchComparable(store, trace.key, neighborhood.precedents)
   const root = shown.find(({ id }) => id === trace.rootSpanId)
   const isSame = createJsonComparer()
   const steps: Step[] = []
@@ -52,7 +51,7 @@ async function readSubject(store: Store, traceKey: number) {
       ...stepOf(detail, trace),
       hasOutput: before?.output !== undefined,
       prompt: prompts.get(detail.promptVersionId ?? detail.stepId) ?? null,
-      precedents: root && isWhole ? findPrecedents(detail, root, precedents, isSame) : [],
+      precedents: root && isWhole ? findPrecedents(detail, root, comparable, isSame) : [],
     })
   }
   const knowledgeDocs = await readKnowledgeDocs(store, outline, shown, omitted)

@@ -1,9 +1,9 @@
-import { env } from 'cloudflare:workers'
 import { describe, it } from 'vitest'
 import type { Fetch } from '../../../src/client/fetch.ts'
 import { type ImportOptions, type ImportSource, importFiles } from '../../../src/client/import/import.ts'
 import type { ImportFile } from '../../../src/client/import/read.ts'
 import { Service } from '../../../src/client/service.ts'
+import { stored } from '../../support/database.ts'
 import { newOrg, type Org } from '../../support/org.ts'
 import { reviewerOf } from '../../support/reviews.ts'
 import { workerFetch } from '../service.ts'
@@ -54,14 +54,11 @@ async function rows(): Promise<Record<string, unknown[]>> {
     'trace_fields',
     'attribution_jobs',
     'users',
-    'dataset_items',
+    'dataset_entries',
   ]
-  const known = (await env.DB.prepare("select name from sqlite_master where type = 'table'").all<{ name: string }>())
-    .results
-  const names = tables.filter(table => known.some(({ name }) => name === table))
-  const found = await env.DB.batch<object>(names.map(name => env.DB.prepare(`select * from "${name}"`)))
+  const found = await stored.batch<object>(tables.map(name => stored.prepare(`select * from "${name}"`)))
   return Object.fromEntries(
-    names.map((name, index) => [name, (found[index]?.results ?? []).map(row => ({ ...row, items_due_at: null }))]),
+    tables.map((name, index) => [name, (found[index]?.results ?? []).map(row => ({ ...row, items_due_at: null }))]),
   )
 }
 
@@ -88,12 +85,12 @@ describe('an import', () => {
     async ([source, files], { expect }) => {
       const org = await newTenant()
       const first = await importInto(org, source, files)
-      const [seen, stored] = [await shown(org), await rows()]
+      const [seen, written] = [await shown(org), await rows()]
       expect(seen.length).toBeGreaterThan(0)
-      expect(stored.attribution_jobs).toEqual([])
+      expect(written.attribution_jobs).toEqual([])
       const again = await importInto(org, source, files)
       expect(await shown(org)).toEqual(seen)
-      expect(await rows()).toEqual(stored)
+      expect(await rows()).toEqual(written)
       expect(again.sent).toEqual(first.sent)
       expect(again.reviews).toEqual({ added: 0, unchanged: first.reviews.added + first.reviews.unchanged })
       expect(again.unplaced).toEqual(first.unplaced)
