@@ -1,6 +1,6 @@
 import { evictDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
-import { describe, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { utf8Length } from '../src/domain/text.ts'
 import {
   INLINE_BYTES,
@@ -18,8 +18,8 @@ import {
   MAX_SCHEMA_BYTES,
   MAX_SEARCHABLE_FIELDS,
 } from '../src/limits.ts'
-import { recordingBindings, wrapBindings } from './support/bindings.ts'
-import { aFeedback, anObservation, aSpan, aTrace, TIME, timeAfter } from './support/builders.ts'
+import { recordingBindings, type Statement, wrapBindings } from './support/bindings.ts'
+import { aFeedback, anObservation, aSpan, aTrace, aTraceId, TIME, timeAfter } from './support/builders.ts'
 import { stored } from './support/database.ts'
 import { client, newOrg } from './support/org.ts'
 import { columnsOfTables } from './support/stored.ts'
@@ -39,6 +39,22 @@ const D1_SQL_BYTES = 100_000
 /** A string with the given number of bytes, all of which must be escaped in JSON and again in JSON within JSON. */
 const quotes = (bytes: number) => '"'.repeat(Math.floor(bytes / 2))
 const controls = (length: number) => '\u0001'.repeat(length)
+
+const aLongLabeller = (index: number) => ({
+  name: controls(MAX_NAME_LENGTH),
+  email: `${index}@x.org`.padStart(MAX_EMAIL_LENGTH, '"'),
+})
+
+function mustFit(statements: readonly Statement[]): void {
+  expect(statements.length).toBeGreaterThan(0)
+  for (const { sql, values } of statements) {
+    expect(values.length, sql).toBeLessThanOrEqual(D1_PARAMETERS)
+    expect(utf8Length(sql)).toBeLessThanOrEqual(D1_SQL_BYTES)
+    for (const value of values) {
+      if (typeof value === 'string') expect(utf8Length(value), sql).toBeLessThanOrEqual(D1_VALUE_BYTES)
+    }
+  }
+}
 
 describe('a request stays within D1’s limits for', () => {
   /** A batch with as many events as fit. */
@@ -89,7 +105,7 @@ describe('a request stays within D1’s limits for', () => {
         batchOf('feedback', index =>
           aFeedback({
             trace_id,
-            labeller: { name: controls(MAX_NAME_LENGTH), email: `${index}@x.org`.padStart(MAX_EMAIL_LENGTH, '"') },
+            labeller: aLongLabeller(index),
           }),
         ),
     ],
@@ -113,16 +129,18 @@ describe('a request stays within D1’s limits for', () => {
       const { status, body } = await org.bearer(bindings).post('/api/v1/batch', bodyOf({ trace_id }))
       expect(status).toBe(207)
       for (const result of body.results) expect(result.status, JSON.stringify(result.body)).toBeLessThan(300)
-      expect(statements.length).toBeGreaterThan(0)
-      for (const { sql, values } of statements) {
-        expect(values.length, sql).toBeLessThanOrEqual(D1_PARAMETERS)
-        expect(utf8Length(sql)).toBeLessThanOrEqual(D1_SQL_BYTES)
-        for (const value of values) {
-          if (typeof value === 'string') expect(utf8Length(value), sql).toBeLessThanOrEqual(D1_VALUE_BYTES)
-        }
-      }
+      mustFit(statements)
     },
   )
+
+  it('a batch of feedback from many labellers on traces that do not exist', async ({ expect }) => {
+    const { bindings, statements } = recordingBindings()
+    const batch = batchOf('feedback', index => aFeedback({ trace_id: aTraceId(), labeller: aLongLabeller(index) }))
+    const { status, body } = await (await newOrg()).bearer(bindings).post('/api/v1/batch', batch)
+    expect(status).toBe(207)
+    for (const result of body.results) expect(result.status).toBe(404)
+    mustFit(statements)
+  })
 
   it('the largest rows that any request can create', async ({ expect }) => {
     const { org, trace_id } = await newTrace()

@@ -170,12 +170,12 @@ async function knowLabellers(store: Store, drafts: readonly FeedbackDraft[]): Pr
 /** The present author of each draft that will be stored, by the draft's id. Null for new feedback. */
 async function findAuthors(store: Store, drafts: readonly FeedbackDraft[]): Promise<[string, string | null][]> {
   if (drafts.length === 0) return []
-  const { row } = WRITTEN
+  const { row } = PLACES
   const found = await store.database.all<{ id: string; author: string | null }>(sql`
     select ${row.id} as id, (
       select ${feedback.userId} from ${feedback} where ${feedback.id} = ${row.id} and ${feedback.traceKey} = ${traces.key}
     ) as author
-    from ${WRITTEN.from(writtenRows(drafts))} cross join ${traces}
+    from ${PLACES.from(PLACES.encodeAll(drafts))} cross join ${traces}
     where ${isLive(store, sql`${traces.id} = ${row.traceUuid}`)}
       and not ${isTaken(store, row)} and not ${namesSpanElsewhere(store, row)}`)
   return found.map(({ id, author }) => [id, author])
@@ -232,7 +232,9 @@ const rowOf = (draft: FeedbackDraft) =>
     email: draft.user?.email,
   })
 
-/** The feedback that a statement writes, and where it belongs. */
+/** What identifies feedback, and where it belongs. A whole batch of these fits in one parameter. */
+const PLACES = rowSet(['traceUuid', 'id', 'spanId'])
+
 type Place = Readonly<Record<'traceUuid' | 'id' | 'spanId', SQL>>
 
 /** Drafts by labelers with the same email all get the first one's id, which becomes the user's. */
@@ -314,10 +316,10 @@ async function findReasons(
   store: Store,
   refused: readonly FeedbackDraft[],
 ): Promise<Map<string, RefusedFeedback | null>> {
-  const { row } = WRITTEN
+  const { row } = PLACES
   const found = await store.database.all<{ id: string; isTaken: number; namesSpanElsewhere: number }>(sql`
     select ${row.id} as id, ${isTaken(store, row)} as isTaken, ${namesSpanElsewhere(store, row)} as namesSpanElsewhere
-    from ${WRITTEN.from(writtenRows(refused))} cross join ${traces}
+    from ${PLACES.from(PLACES.encodeAll(refused))} cross join ${traces}
     where ${isLive(store, sql`${traces.id} = ${row.traceUuid}`)}`)
   return new Map(
     found.map(({ id, isTaken, namesSpanElsewhere }) => [
