@@ -7,7 +7,7 @@ import { findSubject } from '../../src/store/attribution/subject.ts'
 import { newDisputed, storeBeside } from '../support/attribution.ts'
 import { countingBindings, rowsReadBy } from '../support/bindings.ts'
 import { anObservation, aSpan, aTrace, TIME, timeAfter } from '../support/builders.ts'
-import { stored } from '../support/database.ts'
+import { databases, isSharded, stored } from '../support/database.ts'
 import type { Org } from '../support/org.ts'
 import { aText, kindsOfText, newText } from '../support/texts.ts'
 
@@ -124,7 +124,7 @@ describe('the subject of an attribution', () => {
     ])
     const { bindings, counts } = countingBindings()
     const { steps, omitted } = await subjectOf(org, traceKey, bindings)
-    expect(counts).toMatchObject({ d1RoundTrips: 2, rowsWritten: 0 })
+    expect(counts).toMatchObject({ d1RoundTrips: isSharded ? 3 : 2, rowsWritten: 0 })
     expect(steps).toHaveLength(MAX_SUBJECT_SPANS)
     expect(steps[0]?.isRoot).toBe(true)
     const ids = steps.slice(1).map(({ spanId }) => spanId)
@@ -222,20 +222,23 @@ describe('the subject of an attribution', () => {
     const count = MAX_SUBJECT_DOCS + 200
     const numbers = 'with recursive n(i) as (select 1 union all select i + 1 from n where i < ?1)'
     const base = 5_000_000
-    await stored.batch([
-      stored
-        .prepare(
-          `${numbers} insert into versioned_texts select ?2 + i, 'doc' || i, ?3, ?4, 'knowledge_doc',
+    const insert = (database: D1Database) =>
+      database.batch([
+        database
+          .prepare(
+            `${numbers} insert into versioned_texts select ?2 + i, 'doc' || i, ?3, ?4, 'knowledge_doc',
            'doc-' || printf('%05d', i), 'Doc', 0 from n`,
-        )
-        .bind(count, base, project?.organization_key, project?.key),
-      stored
-        .prepare(
-          `${numbers} insert into text_versions select ?2 + i, 'version' || i, ?2 + i, 'Text', null, null, 1, 0, 1 from n`,
-        )
-        .bind(count, base),
-      stored.prepare(`${numbers} insert into text_activations select ?2 + i, 0, ?2 + i from n`).bind(count, base),
-    ])
+          )
+          .bind(count, base, project?.organization_key, project?.key),
+        database
+          .prepare(
+            `${numbers} insert into text_versions select ?2 + i, 'version' || i, ?2 + i, 'Text', null, null, 1, 0, 1 from n`,
+          )
+          .bind(count, base),
+        database.prepare(`${numbers} insert into text_activations select ?2 + i, 0, ?2 + i from n`).bind(count, base),
+      ])
+    // With several databases, each has a copy.
+    await Promise.all(databases.map(insert))
     await observe({ type: 'input', data: { chunks: ['see doc-01199.md'] } })
     const { knowledgeDocs, omitted } = await subjectOf(org, traceKey)
     expect(knowledgeDocs).toHaveLength(MAX_SUBJECT_DOCS)

@@ -268,12 +268,13 @@ async function newAnswerable(org: Org, { prompt }: World, adjudicator: Client) {
     await addAnswer(org, named.id, { errorType: 'reasoning_error' })
     await addAnswer(org, corrected.id, { errorType: 'reasoning_error', spanId: correctedId })
     await addAnswer(org, rare.id, { errorType: 'reasoning_error', confidence: 0.2 })
+    const traceKey = await stored.prepare('select key from traces where id = ?').bind(corrected.id).first('key')
     await stored
       .prepare(
         `insert into prompt_suggestion_examples (version_id, span_id, trace_key, serves, copied)
-       select ?1, ?2, key, '[]', '[]' from traces where id = ?3`,
+         values (?, ?, ?, '[]', '[]')`,
       )
-      .bind(prompt.versionId, correctedId, corrected.id)
+      .bind(prompt.versionId, correctedId, traceKey)
       .run()
   }
   const paths = [

@@ -3,6 +3,7 @@ import { describe, it } from 'vitest'
 import type { Env } from '../../src/env.ts'
 import { STORE_DEADLINE_MS } from '../../src/limits.ts'
 import { failing, type Intercept, wrapBindings } from '../support/bindings.ts'
+import { databases } from '../support/database.ts'
 import { send } from '../support/org.ts'
 
 const get = (path: string, bindings?: Env, init?: RequestInit) =>
@@ -54,14 +55,14 @@ describe.for(['/healthz', '/readyz'])('%s', path => {
 })
 
 describe('/readyz', () => {
-  it('responds after one call if the database is reachable and migrated', async ({ expect }) => {
+  it('responds after one call per database if they are reachable and migrated', async ({ expect }) => {
     const called: string[] = []
     const bindings = wrapBindings((binding, call) => {
       called.push(binding)
       return call()
     })
     expect(await get('/readyz', bindings)).toMatchObject(OK)
-    expect(called).toEqual(['DB'])
+    expect(called).toEqual(databases.map(() => 'DB'))
   })
 
   it('survives one lost connection', async ({ expect }) => {

@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:workers'
 import { describe, it, vi } from 'vitest'
-import type { Job } from '../../src/env.ts'
 import { runJob } from '../../src/jobs/consumer.ts'
 import { MAX_DELETED_TRACES } from '../../src/limits.ts'
+import { withMessages } from '../support/attribution.ts'
 import { failing, wrapBindings } from '../support/bindings.ts'
 import { aTrace } from '../support/builders.ts'
 import { stored } from '../support/database.ts'
@@ -95,13 +95,8 @@ describe('a deletion of many traces', () => {
     const reviewed = async () => (await org.read.get('/api/insights?projectSlug=support')).body.reviewers.length
     expect(await reviewed()).toBe(1)
     const second = await newTrace(org)
-    const sent: Job[] = []
-    const jobs = {
-      send: env.JOBS?.send.bind(env.JOBS),
-      sendBatch: async (messages: Iterable<MessageSendRequest<Job>>) =>
-        sent.push(...Array.from(messages, ({ body }) => body)),
-    } as unknown as Queue<Job>
-    await remove(org.clientOf(org.ownerKey, { ...env, JOBS: jobs }), [id, second])
+    const { bindings, sent } = withMessages()
+    await remove(org.clientOf(org.ownerKey, bindings), [id, second])
     expect(sent).toMatchObject([{ kind: 'purge_trace' }, { kind: 'purge_trace' }])
     for (const job of sent) await runJob(job, env)
     const keys = sent.map(job => ('traceKey' in job ? job.traceKey : 0))

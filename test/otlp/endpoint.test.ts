@@ -174,8 +174,8 @@ describe('an export', () => {
     const attributes = { 'gen_ai.operation.name': 'chat', ...metadata }
     const spans = Array.from({ length: 5000 }, () => anExportedSpan({ attributes }))
     expect((await org.bearer(bindings).post('/v1/traces', anExport(spans))).body).toEqual({})
-    const count = 'select count(*) as n from traces join organizations o on o.key = organization_key where o.slug = ?'
-    expect(await stored.prepare(count).bind(org.slug).first('n')).toBe(5000)
+    const count = 'select count(*) as n from traces where project_key = (select key from projects where id = ?)'
+    expect(await stored.prepare(count).bind(org.project.id).first('n')).toBe(5000)
     const lengths = statements.flatMap(({ values }) => values.map(value => String(value).length))
     expect(Math.max(...lengths)).toBeLessThan(2_000_000)
   })

@@ -6,7 +6,7 @@ import { sweep } from '../../src/jobs/sweep.ts'
 import { DAY_MS, MAX_FILTERED_VERSIONS, MAX_SCANNED_DECISIONS, RETENTION_PASS_MS } from '../../src/limits.ts'
 import { rowsReadBy } from '../support/bindings.ts'
 import { aSpan, aTrace, TIME, timeAfter } from '../support/builders.ts'
-import { isSharded, stored } from '../support/database.ts'
+import { aTraceBeside, isSharded, stored } from '../support/database.ts'
 import { newOrg, type Org } from '../support/org.ts'
 import { newReviewed, reviewerOf } from '../support/reviews.ts'
 import { newTrace } from '../support/trace.ts'
@@ -228,13 +228,13 @@ describe('spans across traces', () => {
   })
 
   it("never show another project's root that has taken a span's id", async ({ expect }) => {
-    const { org, step } = await newTrace()
+    const { org, step, id: own } = await newTrace()
     const span_id = crypto.randomUUID()
     await step({ span_id })
     await org.owner.put(`/api/spans/${span_id}/review`, { decision: 'accept' })
-    await org.owner.post('/api/projects', { slug: 'secret', name: 'Secret' })
+    const { body: project } = await org.owner.post('/api/projects', { slug: 'secret', name: 'Secret' })
     const secret = org.clientOf(await org.keyFor({ projectSlug: 'secret' }))
-    const { id } = (await secret.post('/api/v1/traces', aTrace({ name: 'secret' }))).body
+    const { id } = (await secret.post('/api/v1/traces', await aTraceBeside(own, project, { name: 'secret' }))).body
     await stored.batch([
       stored
         .prepare('update spans set id = ? where id = (select root_span_id from traces where id = ?)')

@@ -4,6 +4,7 @@ import { copyChanges, listUncopied, logAllRows, logChanges } from '../../src/sto
 import { Deadline } from '../../src/store/core/deadline.ts'
 import { openUnscopedStore } from '../../src/store/core/store.ts'
 import { HOMES } from '../../src/store/schema/homes.ts'
+import { isSharded } from '../support/database.ts'
 import { migrate } from '../support/migrations.ts'
 import { newOrg } from '../support/org.ts'
 import { newWorld } from '../support/samples.ts'
@@ -23,7 +24,7 @@ const rowsOf = async (database: D1Database) =>
     ),
   )
 
-describe('copies of the control database', () => {
+describe.skipIf(isSharded)('copies of the control database', () => {
   it('have all rows that a deployment had before, and every later change', async () => {
     await migrate(env.REPLICA)
     const control = openUnscopedStore(env, new Deadline(60_000))

@@ -56,6 +56,8 @@ export async function copyNow(): Promise<void> {
 }
 
 function databasesFor(sql: string): D1Database[] {
+  // Every database has the same ones.
+  if (usesTable(sql, 'error_types')) return [env.DB]
   const homes = new Set(Object.entries(HOMES).flatMap(([table, home]) => (usesTable(sql, table) ? [home] : [])))
   if (homes.has('trace')) return shards
   return homes.has('every') && !homes.has('control') ? [env.DB, ...shards] : [env.DB]
