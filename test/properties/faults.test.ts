@@ -5,7 +5,7 @@ import { databases, isSharded } from '../support/database.ts'
 import { type Received as ReceivedEvent, receive } from '../support/webhooks.ts'
 import { isEvent, type Job, probes, type Step, sequence } from './commands.ts'
 import { type Fault, fault, silence, withFault } from './faults.ts'
-import { apply, type Command, EMPTY, type Event, type World } from './model.ts'
+import { apply, type Command, EMPTY, type Event, INVALID, type World } from './model.ts'
 import {
   appendEpoch,
   endRuns,
@@ -112,7 +112,11 @@ async function sendDuring(tenant: Tenant, before: readonly World[], calls: reado
     const result = received[place] ?? { status: 0, body: undefined }
     worlds = worldsAfter(worlds, call, result, { at, place, ids })
     if (result.status !== 503) continue
-    if (!mayBeRefused?.(call)) throw new Error(`${JSON.stringify(call)} failed with ${JSON.stringify(fault)}`)
+    // If all valid calls of a batch fail, so does the whole batch.
+    const isInvalid = before.every(world => apply(world, call, { at, place }, ids)[1] === INVALID)
+    if (!isInvalid && !mayBeRefused?.(call)) {
+      throw new Error(`${JSON.stringify(call)} failed with ${JSON.stringify(fault)}`)
+    }
     again.push(call)
   }
   if (again.length === 0) return worlds

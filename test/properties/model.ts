@@ -126,7 +126,7 @@ export interface ModelResponse {
 const NOT_FOUND: ModelResponse = { status: 404 }
 const CONFLICT: ModelResponse = { status: 409 }
 const UNPROCESSABLE: ModelResponse = { status: 422 }
-const INVALID: ModelResponse = { status: 400 }
+export const INVALID: ModelResponse = { status: 400 }
 
 const MAX_METADATA_BYTES = 64 * 1024
 const MAX_SEARCHABLE = 64
