@@ -10,7 +10,7 @@ export const isScope = (word: string): word is Scope => SCOPES.some(scope => sco
 export const ACTORS = ['person', 'agent', 'pipeline'] as const
 export type Actor = (typeof ACTORS)[number]
 
-/** Who a key with these scopes acts as, unless its creator chooses. */
+/** Who a key with these scopes acts as, unless its creator chooses otherwise. */
 export const defaultActor = (scopes: readonly Scope[]): Actor =>
   scopes.includes('review') || scopes.includes('manage') ? 'person' : 'pipeline'
 

@@ -5,7 +5,7 @@ import { mergeMetadata } from './merge-metadata.ts'
 import { isSameState, type TraceState } from './trace-status.ts'
 
 /*
- * A trace built from telemetry: its spans arrive in any order, in any number of exports, more than once. Each fact
+ * A trace built from telemetry: its spans can arrive in any order, in any number of exports, and more than once. Each fact
  * about the trace has a rank (a string), and the lowest rank wins, so the order of arrival doesn't matter.
  */
 

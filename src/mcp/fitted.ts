@@ -6,16 +6,16 @@ import { MIN_VALUE_BYTES } from '../limits.ts'
 /** Where a value was shortened, as a JSON Pointer (RFC 6901), and where it continues. */
 export interface Shortened {
   path: string
-  /** What `total` and `continuesAt` count: the characters of a text, or the items or fields of what it contains. */
+  /** What `total` and `continuesAt` count: the characters of a string, the items of a list, or the fields of an object. */
   unit: 'characters' | 'items' | 'fields'
   total: number
   continuesAt: number
 }
 
 /**
- * Shortens a value until its JSON has at most `maxBytes`, at least `MIN_VALUE_BYTES`. Short values stay whole, and long
- * ones share the space that's left equally. `start` skips the beginning of the value itself: characters, items, or
- * fields.
+ * Shortens a value until its JSON takes up at most `maxBytes`, which must be at least `MIN_VALUE_BYTES`. Short values
+ * stay whole, and long ones share the remaining space equally. `start` skips the beginning of the value itself:
+ * characters, items, or fields.
  */
 export function fitted(
   value: Json,

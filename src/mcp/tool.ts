@@ -9,7 +9,7 @@ import { type ErrorDetail, invalidRequest } from '../http/errors.ts'
 import { PROJECT_HEADER } from '../ingest/project.ts'
 
 /**
- * A tool is a name for an endpoint. A call of the tool is a request to that endpoint, so scopes, tenancy, blindness,
+ * A tool is a name for an endpoint. A call to the tool is a request to that endpoint, so scopes, tenancy, blindness,
  * validation, and timeouts are the endpoint's, and a tool can't forget one.
  */
 export interface Tool {
@@ -27,7 +27,7 @@ export interface Tool {
   readonly defaults?: Readonly<Record<string, string | number>>
   /** Schemas to show in place of the endpoint's, for a body that has several forms. */
   readonly shown?: Readonly<Record<string, JsonObject>>
-  /** Those of them that are required. */
+  /** The arguments in `shown` that are required. */
   readonly required?: readonly string[]
   /** Whether these arguments need a project, if the endpoint takes one. Default: they do. */
   readonly needsProject?: (sent: JsonObject) => boolean
@@ -60,7 +60,7 @@ const contractOf = ({ endpoint }: Tool) => endpoint.contract
 /** Whether a tool only reads. */
 export const isReading = (tool: Tool): boolean => contractOf(tool).method === 'GET'
 
-/** The scopes that a tool needs, any one of them. */
+/** The scopes that allow a tool. Any one of them is enough. */
 export function scopesOf(tool: Tool): readonly Scope[] {
   const { scope } = contractOf(tool)
   if (scope === 'admin' || scope === 'public') return []
@@ -172,7 +172,7 @@ const METADATA = {
   additionalProperties: { type: 'string' },
 }
 
-/** The request to a tool's endpoint that a call makes. 400 if an argument isn't the tool's, or can't be sent there. */
+/** The request that a call makes to a tool's endpoint. 400 if an argument isn't the tool's, or can't be sent there. */
 export function requestOf(
   tool: Tool,
   sent: JsonObject,

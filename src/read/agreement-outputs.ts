@@ -35,7 +35,9 @@ export const listAgreementOutputs = endpoint({
         "Compares only the reviewer's label with the adjudicator's. Requires `label` and `reviewerId`, and can't be combined with `withReviewerId`.",
       ),
     ),
-    apart: v.optional(described(v.literal('true'), 'Whether to list the outputs that `apart` counts instead')),
+    apart: v.optional(
+      described(v.literal('true'), 'Whether to list only the outputs that `apart` counts, instead of the others'),
+    ),
     ...pageParameters,
   }),
   errors: { 404: 'Not found' },

@@ -192,7 +192,7 @@ export const listSpans = endpoint({
   path: '/api/spans',
   summary: "List a project's spans across traces",
   description:
-    `Without a review filter, the newest traces come first, and a page looks at up to ${MAX_SCANNED_TRACES} traces of each database. ` +
+    `Without a review filter, the newest traces come first, and a page looks at up to ${MAX_SCANNED_TRACES} traces in each database. ` +
     'With `decision`, `errorType`, `reviewerId`, `reviewedFrom`, or `reviewedTo`, the list has one span per ' +
     'current decision, newest decision first, with the step and prompt version recorded then: the decisions that insights count. ' +
     `A page looks at up to ${MAX_SCANNED_DECISIONS} decisions in each database. ` +

@@ -56,7 +56,7 @@ export const listTraces = endpoint({
     ...traceListFilters,
     sort: described(
       v.optional(v.picklist(TRACE_ORDERS)),
-      `Sorts the matches among the newest ${MAX_SCANNED_TRACES} traces of each database, highest value first. Traces without a value come last.`,
+      `Sorts the matches among the newest ${MAX_SCANNED_TRACES} traces in each database, highest value first. Traces without a value come last.`,
     ),
     ...pageParameters,
   }),

@@ -41,7 +41,7 @@ export const listTurns = endpoint({
   path: '/api/groups/turns',
   summary: 'Read a conversation, or another group of traces',
   description:
-    'Lists the traces with a value at a metadata path, each with its input and output. A page ends at ' +
+    'Lists the traces with a given value at a metadata path, each with its input and output. A page ends at ' +
     '8 MiB of values, so it may be short even if more turns follow.',
   scope: 'read',
   query: v.strictObject({

@@ -31,7 +31,7 @@ describe('the preview of an output', () => {
       'Two years',
     ],
     [
-      'a call of a tool as JSON',
+      'a call to a tool as JSON',
       { role: 'assistant', content: null, tool_calls: [{ name: 'search' }] },
       '{"role":"assistant","content":null,"tool_calls":[{"name":"search"}]}',
     ],

@@ -83,7 +83,7 @@ describe('the text of an output', () => {
     ['a list', [1, 2, 3], [1, 2, 3]],
     ['an object with one short field', { label: 'refund' }, { label: 'refund' }],
     [
-      'a call of a tool',
+      'a call to a tool',
       { role: 'assistant', content: null, tool_calls: [{ name: 'a' }] },
       { tool_calls: [{ name: 'a' }], role: 'assistant', content: null },
     ],

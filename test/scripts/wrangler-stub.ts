@@ -62,7 +62,7 @@ interface Config {
 /** How a call is cut off: wrangler's process is killed, the whole deploy is killed, or the API rejects the call. */
 export type Cut = 'wrangler' | 'deploy' | 'api'
 
-/** A call of the command. */
+/** A call to the command. */
 interface Call {
   /** Holds account.json, the log of calls, and a mark for each moment passed. */
   folder: string

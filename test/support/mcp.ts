@@ -34,7 +34,7 @@ interface ToolAnswer {
   /** The text form. */
   text: string
   /** The structured form. */
-  // Tests read responses of every endpoint in it.
+  // Tests use it to read responses from every endpoint.
   // biome-ignore lint/suspicious/noExplicitAny: a typed one would repeat every schema
   structured: any
 }

@@ -2,7 +2,7 @@
 
 import type { JsonObject } from '../../src/domain/json.ts'
 
-/** A recorded client's request, with its headers and its body as on the wire. */
+/** A client's recorded request, with its headers and body exactly as sent. */
 export interface Recorded {
   /** The client and the encoding. `quirks` are written by hand from the specification. */
   directory: string

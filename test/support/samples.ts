@@ -54,11 +54,11 @@ export interface World {
   /** The key of the organization's reviewer, and a comment by that reviewer. */
   reviewerKey: string
   comment: { id: string }
-  /** A problem that somebody has requested, with a pending suggestion. */
+  /** A problem with a pending suggestion. */
   problem: { id: string }
   /** A view that the reviewer shares. */
   view: { id: string }
-  /** A webhook with a test event, which asks for none of the events that samples cause. */
+  /** A webhook that has a test event and subscribes to none of the events that samples cause. */
   webhook: { id: string; deliveryId: string }
   /** The `feedback_id` of feedback that a pipeline sent. */
   feedbackId: string
@@ -235,7 +235,7 @@ export async function newWebhook(org: Org) {
   const own = webhooks.filter(({ projectId }: { projectId: string | null }) => projectId !== null)
   for (const { id } of own.slice(1, -6)) await org.owner.delete(`/api/webhooks/${id}`)
   const { id } = (await org.owner.post('/api/webhooks', { ...aWebhook(), projectSlug: 'support' })).body
-  // With a queue, an attempt to send it would change it at any later moment.
+  // With a queue, an attempt to send it could change it at any time.
   const delivery = (await org.clientOf(org.ownerKey, withoutQueue()).post(`/api/webhooks/${id}/test`)).body
   return { webhook: { id, deliveryId: delivery.id } }
 }

@@ -28,7 +28,7 @@ describe('a webhook', () => {
     expect((await org.owner.get(`/api/webhooks/${shown.id}`)).body).toEqual(shown)
   })
 
-  it('is created once for an id', async () => {
+  it('is created only once per id', async () => {
     const org = await newOrg()
     const id = crypto.randomUUID()
     const first = await create(org, { id })
@@ -38,7 +38,7 @@ describe('a webhook', () => {
     expect((await create(other, { id })).status).toBe(201)
   })
 
-  it('may exist ten times in a project', async () => {
+  it('can be created up to ten times in a project', async () => {
     const org = await newOrg()
     const created = await Promise.all(Array.from({ length: 11 }, () => create(org)))
     expect(created.map(({ status }) => status).toSorted()).toEqual([...Array(10).fill(201), 422])
@@ -50,14 +50,14 @@ describe('a webhook', () => {
     const { body } = await create(org, { url: 'https://hooks.slack.com/services/T0/B0/token' })
     const row = await stored.prepare('select * from webhooks where id = ?').bind(body.id).first()
     expect(JSON.stringify(row)).not.toMatch(/slack|token|whsec/)
-    const other = client({ 'x-api-key': org.ownerKey }, { ...env, WEBHOOK_KEY: 'another key of the tests' })
+    const other = client({ 'x-api-key': org.ownerKey }, { ...env, WEBHOOK_KEY: 'another test key' })
     expect((await other.get(`/api/webhooks/${body.id}`)).body).toMatchObject({ url: '', isReadable: false })
     expect((await other.delete(`/api/webhooks/${body.id}`)).status).toBe(200)
   })
 
   it("doesn't stop other webhooks from getting events if it can't be read", async () => {
     const org = await newOrg()
-    const other = client({ 'x-api-key': org.ownerKey }, { ...env, WEBHOOK_KEY: 'another key of the tests' })
+    const other = client({ 'x-api-key': org.ownerKey }, { ...env, WEBHOOK_KEY: 'another test key' })
     const unreadable = await other.post('/api/webhooks', { ...draft, url: 'https://unreadable.example.com' })
     const readable = await create(org)
     const received = receive()

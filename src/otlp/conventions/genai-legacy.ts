@@ -7,7 +7,7 @@ import { parsed, unflatten } from '../reading/serialized.ts'
 import { valueFrom } from '../reading/span-content.ts'
 
 /*
- * The oldest conventions for generative AI, which OpenLLMetry's Python instrumentations still write: messages under
+ * The oldest conventions for generative AI, which OpenLLMetry's Python instrumentations still use: messages under
  * `gen_ai.prompt.0.content` and `gen_ai.completion.0.content`, or all of them as JSON under `gen_ai.prompt` and
  * `gen_ai.completion`. This content ranks last: if an instrumentation also writes a newer form, that form is complete.
  */

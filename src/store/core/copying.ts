@@ -43,7 +43,7 @@ export class Copying<Bindings extends StoreBindings> {
   }
 }
 
-/** A database that notices statements that may write `copied` tables. */
+/** A database that notices statements that may write to `copied` tables. */
 class NoticingDatabase extends ForwardingDatabase {
   readonly #notice: () => void
 

@@ -112,7 +112,7 @@ export async function saveProblem(
   return saved !== undefined
 }
 
-/** The state right after a change by people. Later, `noticeStates` finds out how far the candidate has progressed. */
+/** The state right after a person changes the problem. Later, `noticeStates` finds out how far the candidate is. */
 function stateAfter(before: ProblemDecision, after: Omit<ProblemDecision, 'revision'>): ProblemState {
   if (after.isDismissed) return 'dismissed'
   if (after.candidateVersionId === null) return 'open'

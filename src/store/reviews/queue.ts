@@ -140,7 +140,7 @@ const mergeQueues = (
 
 /**
  * Finds spans in the queue that also meet a condition, without their values. Takes one round trip. Scans at most 5,000
- * traces of each database, so there may be fewer even if more follow. Throws if a database doesn't respond.
+ * traces in each database, so there may be fewer even if more follow. Throws if a database doesn't respond.
  */
 export async function findInQueue(
   store: Store,

@@ -49,7 +49,7 @@ export interface SpanFilter {
 /**
  * A page of a project's spans, in the order of their traces, newest first. A trace's spans stay together, in the order
  * in which the trace lists them. Takes two round trips, one or two more if it has roots, and R2 reads for large values.
- * Scans at most 5,000 traces of each database, so `spans` may be short even if more spans follow.
+ * Scans at most 5,000 traces in each database, so `spans` may be short even if more spans follow.
  */
 export async function listSpans(
   store: Store,

@@ -116,7 +116,7 @@ interface PageQuery {
 
 /**
  * A page of a project's matching traces, newest first, in one round trip, or two with `nameContains`. Scans at most 5,000
- * traces of each database, so `items` may be short even if more traces follow.
+ * traces in each database, so `items` may be short even if more traces follow.
  */
 export const listTraces = (
   store: Store,

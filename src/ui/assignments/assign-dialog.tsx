@@ -142,7 +142,7 @@ function People({ chosen, without, shares, onChange }: PeopleProps) {
       </div>
       {shown.length === 0 && (
         <Text size="sm" c="dimmed">
-          No one by this name
+          No one by that name
         </Text>
       )}
     </Fieldset>

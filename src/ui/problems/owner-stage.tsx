@@ -76,7 +76,7 @@ function ChooseUser({ onChoose, onCancel }: ChooseUserProps) {
         searchable
         selectFirstOptionOnChange
         placeholder="Choose a person"
-        nothingFoundMessage="No one by this name"
+        nothingFoundMessage="No one by that name"
         data={users.map(({ id, name, email }) => ({ value: id, label: name || email }))}
         value={null}
         onChange={id => id !== null && onChoose(id)}

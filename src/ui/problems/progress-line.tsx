@@ -43,8 +43,7 @@ function progressOf({ problem, project }: ProgressLineProps): ReactNode {
   return (
     <>
       {version} fixes <ProofFigures problemId={id} project={project} proof={proof} /> {proof.split}{' '}
-      {nounFor(proof.items, 'item')}.
-      <ShownText text={proof.reason ?? ''} />
+      {nounFor(proof.items, 'item')}. <ShownText text={proof.reason ?? ''} />
     </>
   )
 }

@@ -29,7 +29,7 @@ export function Finished({ kind, filter, projectSlug, onClear }: FinishedProps) 
           ? `You skipped ${itemCount(skipped.size)}. ${REST[kind]}`
           : kind === 'disputes'
             ? `Reviewers agree on every ${isFiltered ? 'matching output' : 'output'}, or haven't all voted yet. Disputes appear here automatically.`
-            : `Every ${isFiltered ? 'matching output' : 'output'} is reviewed or being reviewed by someone else. New outputs appear here automatically.`}
+            : `Every ${isFiltered ? 'matching output' : 'output'} has been reviewed, or someone else is reviewing it. New outputs appear here automatically.`}
       </Text>
       <Group gap="xs">
         {skipped.size > 0 && (
@@ -59,8 +59,8 @@ export function Finished({ kind, filter, projectSlug, onClear }: FinishedProps) 
 }
 
 const REST: Readonly<Record<QueueKind, string>> = {
-  review: 'Everything else is reviewed or being reviewed by someone else.',
-  disputes: 'Every other dispute is decided.',
+  review: 'Everything else has been reviewed, or someone else is reviewing it.',
+  disputes: 'Every other dispute has been decided.',
 }
 
 function titleFor({ isFiltered, hasSkipped, hasDecided }: Record<'isFiltered' | 'hasSkipped' | 'hasDecided', boolean>) {

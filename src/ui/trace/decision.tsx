@@ -139,7 +139,8 @@ const Held = ({ claim, holder, onTakeOver }: HeldProps) => (
   <Warning icon={<IconUsers size={16} aria-hidden />}>
     <Group gap="xs" justify="space-between">
       <Text size="sm">
-        {holder ?? 'Another reviewer'} is reviewing this until <Moment at={claim.until} precision="brief" />.
+        {holder ?? 'Another reviewer'} is reviewing this. The claim ends at{' '}
+        <Moment at={claim.until} precision="brief" />.
       </Text>
       {onTakeOver && (
         <Button size="compact-sm" variant="default" onClick={onTakeOver}>

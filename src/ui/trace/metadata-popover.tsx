@@ -3,7 +3,7 @@ import type { Json } from '../api/wire.ts'
 import { JsonView } from '../json/json-view.tsx'
 import classes from './trace-header.module.css'
 
-/** The button of a trace's metadata with what it opens, open at first. */
+/** The button that shows a trace's metadata, and the popover that it opens. The popover starts out open. */
 export const MetadataPopover = ({ metadata }: { metadata: Json }) => (
   <Popover width={420} position="bottom-start" withinPortal trapFocus defaultOpened>
     <Popover.Target>
