@@ -270,7 +270,7 @@ export async function rotateApiKey(
       )
       .onConflictDoNothing(),
     handOver(old.id),
-    // An earlier successor was revoked, because its secret was lost. It took the views that the key had then.
+    // An earlier successor took the views that the key had then. It was revoked because its secret was lost.
     handOver(sql`(select ${apiKeys.replacedBy} from ${apiKeys} where ${isOld})`),
     database
       .update(apiKeys)
@@ -288,7 +288,7 @@ export async function rotateApiKey(
 }
 
 /**
- * Whether a key has a successor that is valid or has itself been replaced. A key may only have one chain of successors.
+ * Whether a key has a successor that is valid or has itself been replaced. A key can have only one chain of successors.
  */
 const hasSuccessor = (time: number): SQL => sql`exists (select 1 from ${apiKeys} as successor
   where successor.id = ${apiKeys.replacedBy}

@@ -190,7 +190,7 @@ export interface AuditPosition {
 }
 
 /**
- * A page of the organization's matching entries that the viewer may see, newest first. Scans at most 5,000 entries of
+ * A page of the organization's matching entries that the viewer may see, newest first. Scans at most 5,000 entries in
  * each database, so `items` may be short even if more entries follow. The next page starts after `nextPlace`, which is
  * null on the last page.
  */

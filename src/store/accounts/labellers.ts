@@ -4,9 +4,9 @@ import type { Store } from '../core/store.ts'
 import { users } from '../schema/accounts.ts'
 
 /**
- * The statement that marks labelers, whose ids are the rows of a query. Run it before deleting one of their records,
- * because a repeated run would no longer find them. No walk checks them until the deletion must be over, so it can't
- * find the record and unmark them in between.
+ * The statement that marks the labelers whose ids a query returns. Run it before deleting one of their records, because
+ * a repeated run would no longer find them. No walk checks marked labelers before the deletion must be over, so none
+ * can find the record and unmark them in between.
  */
 export const markLabellers = ({ database, organization }: Store, ids: SQL, now: number) =>
   database

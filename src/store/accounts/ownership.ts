@@ -155,7 +155,10 @@ export async function isForeignExperiment(
   return rows.length > 0
 }
 
-/** Whether another organization has a problem with this id. Unknown unless somebody has requested the problem. */
+/**
+ * Whether another organization has a problem with this id. False if nobody has requested the problem yet, because its
+ * id is then unknown.
+ */
 export async function isForeignProblem(unscoped: UnscopedStore, own: Organization, id: string): Promise<boolean> {
   const rows = await askAll(unscoped, database =>
     database
@@ -168,8 +171,8 @@ export async function isForeignProblem(unscoped: UnscopedStore, own: Organizatio
 }
 
 /**
- * Whether another organization has a webhook with this id. Clients may choose ids, so check this only if the caller's own
- * organization has none.
+ * Whether another organization has a webhook with this id. Clients may choose ids, so check this only if the caller's
+ * own organization has none.
  */
 export async function isForeignWebhook({ database }: UnscopedStore, own: Organization, id: string): Promise<boolean> {
   const rows = await database

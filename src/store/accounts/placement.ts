@@ -29,9 +29,9 @@ export async function saveNewShards({ database }: UnscopedStore, shards: readonl
 const CHANGES = rowSet(['before', 'after'])
 
 /**
- * Gives the next projects after a key an epoch with these shards, if they need one. Returns the last project's key, or
- * null if there are no more. Safe to run twice or concurrently, because a change is based on the epochs that it replaces.
- * A write that takes effect too late for every isolate to know about the epoch in time changes nothing.
+ * Gives an epoch with these shards to the next projects after a key that need one. Returns the last project's key, or
+ * null if there are no more. Safe to run twice or concurrently, because a change is based on the epochs that it
+ * replaces. A write that takes effect too late for every isolate to know about the epoch in time changes nothing.
  */
 export async function placeProjects(
   { database }: UnscopedStore,

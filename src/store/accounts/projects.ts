@@ -41,7 +41,7 @@ export const projectColumns = { key: projects.key, id: projects.id, slug: projec
 /** A project's identifier in a request. */
 type ProjectSelector = { slug: string } | { id: string }
 
-/** A project's id and slug never change, and its epochs only grow, so an entry may be kept as long as a cached key. */
+/** A project's id and slug never change, and its epochs only grow, so an entry can be kept as long as a cached key. */
 const remembered = new IsolateCache<{ project: PlacedProject; checkedAt: number }>(ISOLATE_CACHE_ENTRIES)
 
 const cacheKeyOf = ({ organization }: Store, selector: ProjectSelector): string =>
@@ -86,7 +86,10 @@ export const hasExistingProject = (
 ): SQL => sql`${projectKey} not in (select deleted.key from ${projects} as deleted
   where deleted.organization_key = ${organization.key} and deleted.purge_due_at is not null)`
 
-/** The same for a project known before the query. SQLite evaluates a condition without outer columns only once. */
+/**
+ * Like `hasExistingProject`, for a project known before the query. SQLite evaluates a condition without outer columns
+ * only once.
+ */
 export const isExistingProject = ({ organization }: Store, { key }: Project): SQL => sql`not exists (
   select 1 from ${projects} as deleted
   where deleted.organization_key = ${organization.key} and deleted.purge_due_at is not null and deleted.key = ${key})`

@@ -16,7 +16,7 @@ export interface PolicyRecord extends ReviewPolicy {
   updatedAt: number | null
 }
 
-/** The name in `review_policy_steps` for all other steps. No step can have it. */
+/** The name in `review_policy_steps` for all other steps. No step can have this name. */
 const OTHER_STEPS = ''
 
 const STEPS = rowSet(['stepId', 'sample', 'reviewers', 'isBlind'])
@@ -88,7 +88,7 @@ export async function saveReviewPolicy(
         set: { ...rules, updatedAt: act.at, ...newPass(act.at) },
       }),
     // A row keeps the name that the policy was set under or, for a renamed step, the one that pipelines send, so the
-    // policy stays the step's if it gets its old name back.
+    // step keeps the policy if it gets its old name back.
     database
       .insert(reviewPolicySteps)
       .select(

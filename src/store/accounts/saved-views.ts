@@ -8,7 +8,7 @@ import { type Act, recordAct } from './audit.ts'
 import { isExistingProject, type Project, requireExisting } from './projects.ts'
 import { selectStepNames, toStepNames } from './step-names.ts'
 
-/** A list's filters under a name. */
+/** A list's filters, saved under a name. */
 export interface SavedView {
   id: string
   /** The user who saved it, or the key if it acts for no user. */
@@ -23,7 +23,7 @@ export interface SavedView {
 
 const isSharedIn = (project: Project) => and(eq(savedViews.projectKey, project.key), sql`${savedViews.isShared} = 1`)
 
-/** A page of a project's shared views and the owner's own, by name, with the names that steps have now. */
+/** A page of a project's shared views and the owner's own, sorted by name, with the steps' current names. */
 export async function listViews(
   store: Store,
   project: Project,
@@ -52,8 +52,8 @@ export async function listViews(
 }
 
 /**
- * Saves a view. It replaces the owner's view of the same page and name, which keeps its id. Returns the limit that a new
- * or newly shared view would exceed. Saving the same view again changes nothing.
+ * Saves a view. It replaces the owner's view of the same page with the same name, which keeps its id. Returns the limit
+ * that a new or newly shared view would exceed. Saving the same view again changes nothing.
  */
 export async function saveView(
   store: Store,
@@ -160,7 +160,7 @@ export function releaseViews(
 
 /**
  * The statement that gives a replaced key's views to its successor, in all of the organization's projects. A view stays
- * behind if the successor already has one of the same page and name.
+ * behind if the successor already has one of the same page with the same name.
  */
 export const handOverViews = (
   { database, organization }: Store,

@@ -267,8 +267,8 @@ export const userName = ({ organization }: Store, id: SQL, name: SQL = NAME_OR_E
 const NAME_OR_EMAIL = sql`coalesce(nullif(${users.name}, ''), ${users.email})`
 
 /**
- * Finds actors' names by id: the user's name, or else the user's email, or else the key's name. The map leaves out ids that don't belong to a user or key in the organization and, without
- * `withEmails`, users known only by email.
+ * Finds actors' names by id: the user's name, or else the user's email, or else the key's name. The map leaves out ids
+ * that don't belong to a user or key in the organization and, without `withEmails`, users known only by email.
  */
 export async function findActorNames(
   store: Store,

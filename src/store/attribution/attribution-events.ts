@@ -9,7 +9,7 @@ import { webhookEvents } from '../schema/webhooks.ts'
 import { isLive } from '../traces/live.ts'
 import type { Claim } from './jobs.ts'
 
-/** The statements, one or none, that record that an engine has given an answer. They come after the one that adds it. */
+/** The statements (one or none) that record an engine's answer. Run them after the statement that adds the answer. */
 export function recordAnswer(store: Store, { traceKey, projectKey }: Claim, id: string, at: number) {
   const { spanId, stepId, errorType, confidence, docSlug, engine } = attributions
   const event = {
@@ -40,8 +40,8 @@ export function recordAnswer(store: Store, { traceKey, projectKey }: Claim, id: 
 }
 
 /**
- * The statements, one or none, that record that a job fails permanently. They come before the update with the same
- * condition, so a retry after a lost reply records nothing more. Return the projects for `hint`.
+ * The statements (one or none) that record that a job fails permanently. Run them before the update with the same
+ * condition, so a retry after a lost reply records nothing more. They return the projects for `hint`.
  */
 export const recordFailure = (store: Store, isFailing: SQL | undefined, failure: SQL, at: number) =>
   recordEventsOfProjects(

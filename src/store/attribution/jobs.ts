@@ -13,8 +13,8 @@ import { isLive } from '../traces/live.ts'
 export type AttributionStatus = (typeof ATTRIBUTION_STATUSES)[number]
 
 /**
- * A fingerprint of a trace that changes with its feedback, decisions, observations, spans, and metadata. Columns are
- * written with their tables, because drizzle drops the table's name from some selections.
+ * A fingerprint of a trace that changes with its feedback, decisions, observations, spans, and metadata. Column names
+ * include their tables, because drizzle drops the table's name from some selections.
  */
 export const currentBasis = sql<string>`(traces.revision || '/' || traces.updated_at
   || (select '/' || count(*) || '/' || coalesce(max(observed.received_at), 0)

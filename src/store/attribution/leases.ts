@@ -129,8 +129,8 @@ export async function postponeAttribution(
 }
 
 /**
- * Fails a job that the queue gave up on. Does nothing if someone holds the job, or if it was requested again and not
- * attempted since, because the message is then outdated. Keeps the last attempt's failure, or else sets `reason`.
+ * Fails a job that the queue gave up on. Does nothing if someone holds the job, or if it was requested again and hasn't
+ * been attempted since, because the message is then outdated. Keeps the last attempt's failure, or else sets `reason`.
  */
 export async function failAttribution(store: Store, traceKey: number, reason: string, now: number): Promise<void> {
   const isGivenUp = isJob(
@@ -146,8 +146,8 @@ export async function failAttribution(store: Store, traceKey: number, reason: st
 }
 
 /**
- * The statements that make jobs fail permanently, preceded by those that record it. Jobs keep the last attempt's
- * failure, or else get `reason`.
+ * The statements that make jobs fail permanently, preceded by the ones that record the failures. Jobs keep the last
+ * attempt's failure, or else get `reason`.
  */
 function failJobs(store: Store, isFailing: SQL | undefined, reason: string, now: number) {
   const failure = sql`coalesce(${attributionJobs.failure}, ${reason})`

@@ -119,7 +119,7 @@ export async function readOutline(store: Store, traceKey: number) {
     trace,
     root,
     others: others.filter(({ id }) => id !== root.id),
-    /** The number of all spans. */
+    /** The total number of spans. */
     total: counts.spans + roots.length,
     counts,
     feedback: feedbackRows.toReversed().map(row => toFeedbackDetail(row, trace.rootSpanId)),

@@ -33,8 +33,9 @@ export const selectReviewed = (store: Store, projectKey: number | SQL) =>
     .limit(MAX_PRECEDENT_REVIEWS)
 
 /**
- * A decision and its span. `stepId` is null if another decision replaced it, `rootSpanId` if its trace is gone. Columns
- * are written with their tables, because drizzle drops the table's name from a selection of one table.
+ * A decision and its span. `stepId` is null if another decision has replaced this one, and `rootSpanId` is null if the
+ * trace is gone. Column names include their tables, because drizzle drops the table's name from a selection of one
+ * table.
  */
 const reviewedFields = ({ organization }: Store) => ({
   ...named({ traceKey: reviews.traceKey, spanId: reviews.spanId, createdAt: reviews.createdAt }),
@@ -48,7 +49,7 @@ const reviewedFields = ({ organization }: Store) => ({
 
 type ReviewedRow = SelectResultFields<ReturnType<typeof reviewedFields>>
 
-/** What a trace's overview says about it and its project's decisions. */
+/** What a trace's overview says about the trace and its project's decisions. */
 interface Disputed {
   trace: { key: number; projectKey: number }
   /** The project's last decisions in the trace's database, newest first. */
@@ -56,8 +57,9 @@ interface Disputed {
 }
 
 /**
- * Reads the project's last decisions on other traces' spans of these steps, newest first, in all databases. Only the
- * ones whose inputs and approved outputs are stored in their rows. `omitted` gets a note if a database didn't respond.
+ * Reads the project's last decisions on other traces' spans of these steps, newest first, in all databases. Reads only
+ * the ones whose inputs and approved outputs are stored in their rows. `omitted` gets a note if a database didn't
+ * respond.
  */
 export async function readComparable(
   store: Store,
@@ -92,7 +94,7 @@ export async function readComparable(
   })
 }
 
-/** Reads decided spans and their root spans, in one database, by their traces' keys and their ids. */
+/** Reads decided spans and their root spans from one database, by trace key and span id. */
 async function readDetails(store: Store, reviewed: readonly ReviewedRow[]): Promise<(readonly [string, SpanDetail])[]> {
   const { database } = store
   const places = reviewed.flatMap(({ traceKey, spanId, rootSpanId }) => [

@@ -34,8 +34,8 @@ interface Comparison {
 
 /**
  * Compares the last engine answer on each trace with the error type of the newest current decision that names one, in
- * one round trip. Scans the newest 10,000 decisions that name one. With several databases, it takes another round trip,
- * and one more if there are more decisions.
+ * one round trip. Scans the newest 10,000 such decisions. With several databases, takes a second round trip, and a
+ * third if there are more decisions.
  */
 export async function compareAnswers(store: Store, project: Project, filter: ComparisonFilter): Promise<Comparison> {
   const { bounded, isCut } = await shareLimit(store, project, filter)
@@ -49,7 +49,7 @@ export async function compareAnswers(store: Store, project: Project, filter: Com
 
 /**
  * Raises a filter's `from` so that several databases together scan at most as many decisions as one would. With one
- * database, nothing is read.
+ * database, reads nothing.
  */
 async function shareLimit<Filter extends ComparisonFilter>(
   store: Store,
@@ -74,7 +74,7 @@ async function shareLimit<Filter extends ComparisonFilter>(
   return { bounded: { ...filter, from: from ?? filter.from }, isCut: true }
 }
 
-/** The decisions of one database that would be scanned, and one more if there are too many. */
+/** The decisions in one database that would be scanned, and one more if there are too many. */
 const decisionsToScan = ({ database }: Store, project: Project, filter: ComparisonFilter) =>
   database
     .select({ number: reviews.number })
@@ -146,7 +146,7 @@ export interface ComparedPlace {
   spanId: string
 }
 
-/** A page of the traces that `compareAnswers` counts, newest decision first, with as many round trips. */
+/** A page of the traces that `compareAnswers` counts, newest decision first, in as many round trips. */
 export async function listComparedTraces(
   store: Store,
   project: Project,
@@ -218,8 +218,8 @@ const isScanned = (project: Project, { from, to }: ComparisonFilter): SQL | unde
   )
 
 /**
- * The traces of the newest decisions that name an error type, each with the newest one that is current. Leaves out the
- * traces whose answers the viewer may not see.
+ * The traces of the newest decisions that name an error type, each with the newest such decision that is current.
+ * Leaves out the traces whose answers the viewer may not see.
  */
 function scannedTraces(store: Store, project: Project, filter: ComparisonFilter): SQL {
   const { traceKey, spanId, number, createdAt, errorType, userId } = reviews

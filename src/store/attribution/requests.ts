@@ -71,7 +71,10 @@ const requestJobs = ({ database }: Store, ofTraces: SQL | undefined, at: number,
     .returning({ traceKey: attributionJobs.traceKey })
 }
 
-/** The same for the traces whose projects attribute automatically. Run it in the batch of the write that caused it. */
+/**
+ * Like `requestJobs`, for the traces whose projects attribute automatically. Run it in the batch of the write that
+ * causes it.
+ */
 export const requestAutomaticJobs = (store: Store, ofTraces: SQL, at: number) =>
   requestJobs(store, isLive(store, ofTraces, isAutomatic), at, false)
 

@@ -18,8 +18,8 @@ import { createJsonComparer, findPrecedents, readComparable } from './precedents
  */
 
 /**
- * Finds the disagreement on a trace and its context, in three round trips, or four with several databases, plus R2 reads
- * for large values. Undefined if there is no such trace.
+ * Finds the disagreement on a trace and its context, in three round trips, or four with several databases, plus R2
+ * reads for large values. Undefined if there is no such trace.
  */
 export const findSubject = (store: Store, traceKey: number): Promise<Subject | undefined> =>
   readUntilWhole(store, () => readSubject(store, traceKey))
@@ -91,7 +91,7 @@ function withinBounds(folded: readonly FoldedSpan[], omitted: string[]): FoldedS
     return {
       ...span,
       row: { ...row, metadata },
-      // A span's input is only complete with all its parts.
+      // A span's input is complete only with all its parts.
       ...(inputs.every(fits) ? { inputs } : { inputs: [], messageCount: 0 }),
       output: output && fits(output) ? output : undefined,
       state: state.filter(([, value]) => fits(value)),

@@ -4,7 +4,7 @@ import { within } from './deadline.ts'
 import { TimedOut } from './faults.ts'
 import type { Store } from './store.ts'
 
-/** Reads from databases that may have the organization's traces: all of them, unless others are given. */
+/** Reads from databases that may have the organization's traces: all of them, unless the caller gives specific ones. */
 export type ReadAcross = <Found>(
   store: Store,
   read: (shard: Store) => Promise<Found>,
@@ -31,7 +31,7 @@ export const readShards: ReadAcross = async (store, read, shards = store.shards)
   return found
 }
 
-/** The same for some of the store's databases. Throws if none of them responds. */
+/** Like `readShards`, for some of the store's databases. Throws if none of them responds. */
 export async function readEach<Found>(
   store: Store,
   databases: readonly Store[],
@@ -43,7 +43,7 @@ export async function readEach<Found>(
   return found
 }
 
-/** The same for what must be complete. Throws if a database doesn't respond. */
+/** Like `readShards`, for reads that must be complete. Throws if a database doesn't respond. */
 export const readAllShards: ReadAcross = (_store, read, shards = _store.shards) => Promise.all(shards.map(read))
 
 /** Reads from each of these databases in parallel, and says which ones didn't respond. Throws any other error. */
@@ -63,7 +63,7 @@ export async function readSome<Found>(stores: readonly Store[], read: (store: St
   return { found, failures }
 }
 
-/** How long to wait for one of several databases. What follows needs some of the request's time. */
+/** How long to wait for one of several databases. The rest of the request needs some of its time. */
 function patienceMs({ deadline }: Store): number {
   const remainingMs = deadline.remainingMs()
   return remainingMs > deadline.attemptMs ? remainingMs - deadline.attemptMs / 2 : remainingMs
@@ -74,7 +74,7 @@ export interface Grouped<Item> {
   groups: ReadonlyMap<Store, Item[]>
   /** The items that may be in a database that didn't respond. */
   unplaced: readonly Item[]
-  /** Its error. */
+  /** That database's error. */
   failure: unknown
 }
 
@@ -116,7 +116,7 @@ export async function changeSome<Item>(
   for (const { items, error } of refused) refuse(items, error)
 }
 
-/** Whether an error is a database that didn't respond. drizzle wraps its driver's errors. */
+/** Whether an error means that a database didn't respond. drizzle wraps its driver's errors. */
 const isUnanswered = (error: unknown): boolean =>
   error instanceof Unanswered ||
   error instanceof TimedOut ||
@@ -125,13 +125,13 @@ const isUnanswered = (error: unknown): boolean =>
 /** An item of a list, with the number of its database. */
 export type InShard<Item> = Item & { shard: number }
 
-/** Adds the number of their database to items. */
+/** Adds the number of their database to each of these items. */
 export const inShard = <Item>({ shard }: Store, items: readonly Item[]): InShard<Item>[] =>
   items.map(item => ({ ...item, shard }))
 
 /**
- * Reads more about a list's items, each in its database, in parallel. As `across` does, it leaves out databases that don't
- * respond, or throws.
+ * Reads more about a list's items, each in its database, in parallel. As `across` does, it leaves out databases that
+ * don't respond, or throws.
  */
 export async function readPlaced<Item extends { shard: number }, Found>(
   store: Store,
@@ -144,18 +144,18 @@ export async function readPlaced<Item extends { shard: number }, Found>(
   return shards.length === 0 ? [] : across(store, shard => read(shard, groups.get(shard.shard) ?? []), shards)
 }
 
-/** Some items as a page shows them. */
+/** Items as a page shows them. */
 interface ShownItems<Item, Shown> {
-  /** What to show of each item. Those that are gone are missing. */
+  /** What to show of each item. Items that are gone are missing. */
   shown: ReadonlyMap<Item, Shown>
-  /** How many of the given items these are. The others don't fit. */
+  /** How many of the given items were read. The rest don't fit. */
   count: number
 }
 
 /**
  * Shows as many of a list's items as fit on a page, each read in its database. `show` gets a database's items and the
- * bytes that it may show of them, and `sizeOf` measures what it shows. Returns what to show, and how many of the items
- * that is.
+ * bytes that it may show of them, and `sizeOf` measures what it shows. Returns what to show, and how many of the given
+ * items that covers.
  */
 export async function showPlaced<Item extends { shard: number }, Shown>(
   store: Store,
@@ -165,7 +165,7 @@ export async function showPlaced<Item extends { shard: number }, Shown>(
   across: ReadAcross = readShards,
 ): Promise<{ shown: { item: Item; shown: Shown }[]; count: number }> {
   const databases = new Set(items.map(({ shard }) => shard)).size
-  // All of them together must fit into memory.
+  // Together, the databases' values must fit into memory.
   const maxBytes = Math.floor(MAX_PAGE_VALUE_BYTES / Math.max(databases, 1))
   const shown = new Map<Item, Shown>()
   const left = new Set<Item>()
@@ -182,7 +182,7 @@ export async function showPlaced<Item extends { shard: number }, Shown>(
   let bytes = 0
   const end = items.findIndex((item, index) => {
     const value = shown.get(item)
-    // A single item may take more than its database's part of the page.
+    // A single item may take up more than its database's share of the page.
     if (value !== undefined && databases > 1) bytes += sizeOf(value)
     return left.has(item) || (bytes > MAX_PAGE_VALUE_BYTES && index > 0)
   })
@@ -203,9 +203,9 @@ interface Page<Item, Place> {
 }
 
 /**
- * Merges one page from each database into a page of the whole list. A database's next place is where it stopped looking,
- * so items past the first of these places wait for the next page. The places are the same in every database, and a
- * cursor stays valid if databases are added.
+ * Merges one page from each database into a page of the whole list. A database's next place is where it stopped
+ * looking, so items past the first of these places wait for the next page. A place means the same in every database, so
+ * a cursor stays valid if databases are added.
  */
 export function mergePages<Item, Place>(
   pages: readonly Page<Item, Place>[],
@@ -255,15 +255,15 @@ export const sumOf =
   }
 
 /**
- * The time of the last of the newest `limit` rows, by the times of the newest ones in each of several databases.
- * Undefined if there aren't more than that. Rows with the same time count as one.
+ * The time of the last of the newest `limit` rows, given the times of the newest rows in each of several databases.
+ * Undefined if there aren't more than `limit` rows. Rows with the same time count as one.
  */
 export function oldestOf(times: readonly (readonly number[])[], limit: number): number | undefined {
   const all = times.flat()
   return all.length > limit ? all.toSorted((one, other) => other - one)[limit - 1] : undefined
 }
 
-/** Compares places of a list that's sorted by all of its values in one direction. */
+/** Compares places in a list that's sorted by all of its values in one direction. */
 export const placeOrder =
   (direction: 'ascending' | 'descending') =>
   (one: readonly (string | number)[], other: readonly (string | number)[]): number => {

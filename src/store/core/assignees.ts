@@ -28,8 +28,8 @@ export const isAssignedTo = (assignee: Assignee): SQL => {
 }
 
 /**
- * The traces with a user's open assignments, under the alias `assigned`, with the time when the first of them is due.
- * Start from it, because a user has few assignments compared with the traces of a project.
+ * The traces with a user's open assignments, under the alias `assigned`, each with the time when the first of them is
+ * due. Start a query from these traces, because a user has few assignments compared with the traces in a project.
  */
 export const assignedTraces = (projectKey: number, userId: string): SQL => sql`(
   select open.trace_key, min(coalesce(open.due_at, ${Number.MAX_SAFE_INTEGER})) as due_at from ${reviewAssignments} open

@@ -25,13 +25,13 @@ interface Copied {
   name: string
   columns: readonly string[]
   key: readonly string[]
-  /** The organization of a row of this name. */
+  /** The organization of the row with this alias. */
   organizationOf: (row: string) => string
 }
 
 const ofOrganization = (row: string) => `${row}.organization_key`
 const ofProject = (row: string) => `(select organization_key from projects where key = ${row}.project_key)`
-/** Whoever deletes a text deletes the rows that belong to it first. */
+/** Rows that belong to a text are deleted before it. */
 const ofText = (row: string) => `(select organization_key from versioned_texts where key = ${row}.text_key)`
 
 function copied(table: SQLiteTable, organizationOf: Copied['organizationOf']): Copied {
@@ -115,8 +115,8 @@ export async function listCopiedKeys({ database }: UnscopedStore): Promise<strin
 }
 
 /**
- * Logs all rows, and rows that only shards still have, for shards that were added or restored. Later changes get numbers
- * after `copiedUntil`. Returns the number of the last change.
+ * Logs all rows, and rows that only shards still have, for shards that were added or restored. Later changes get
+ * numbers after `copiedUntil`. Returns the number of the last change.
  */
 export async function logAllRows(
   { database }: UnscopedStore,
@@ -163,10 +163,10 @@ export async function findLog({ database }: UnscopedStore): Promise<CopyLog> {
   return log ?? { last: 0, firstUncopied: null }
 }
 
-/** The row of `sweeps` in the control database with the number of shards that have to have a change. */
+/** The row of `sweeps` in the control database with the number of shards that must have a change. */
 const COPIED_SHARDS = 'copied_shards'
 
-/** Has changes stay logged until this many shards have them, even for a Worker that still has fewer. */
+/** Keeps changes logged until this many shards have them, even if a Worker still has fewer shards. */
 export async function requireCopies({ database }: UnscopedStore, shards: number): Promise<void> {
   await database
     .insert(sweeps)
@@ -227,7 +227,7 @@ async function copiedSequence(shard: Database, organizationKey: number): Promise
   return row?.sequence ?? 0
 }
 
-/** The next changes that fit one copy. */
+/** The next changes that fit in one copy. */
 async function nextChanges(control: Database, organizationKey: number, after: number): Promise<Change[]> {
   const found = await control
     .select({ sequence: copiedChanges.sequence, table: copiedChanges.table, row: copiedChanges.row })
@@ -304,7 +304,7 @@ async function applyRows(
   return (results.at(-1)?.meta.changes ?? 0) > 0
 }
 
-/** Joins rows to as few parameters as D1's limit allows. */
+/** Joins rows into as few parameters as D1's limit allows. */
 function parametersOf(values: readonly string[]): string[] {
   const parameters: string[][] = []
   let bytes = Number.POSITIVE_INFINITY
@@ -320,7 +320,7 @@ function parametersOf(values: readonly string[]): string[] {
   return parameters.map(each => `[${each.join(',')}]`)
 }
 
-/** The first organizations from a key on with changes that aren't in all shards. Seeks from one to the next. */
+/** The first organizations, from a key on, that have changes that aren't in all shards. Seeks from one to the next. */
 export async function listUncopied({ database }: UnscopedStore, limit: number, from = 0): Promise<number[]> {
   const first = (condition: SQL) => sql`select min(organization_key) from ${copiedChanges} where ${condition}`
   const rows = await database.all<{ key: number }>(sql`
@@ -332,8 +332,8 @@ export async function listUncopied({ database }: UnscopedStore, limit: number, f
 }
 
 /*
- * A shard's own row of `sweeps` says that the rows from before it was added have been logged for it: the number of the
- * last one, and the tables.
+ * A shard's own row of `sweeps` records that the rows that are older than the shard have been logged for it: the number
+ * of the last one, and the tables.
  */
 const SEED = 'seed'
 const TABLES = COPIED.map(({ name }) => name).join()
@@ -341,7 +341,7 @@ const TABLES = COPIED.map(({ name }) => name).join()
 /** A shard's size, and whether it has copies of all rows that it needs. */
 export interface ShardState {
   bytes: number
-  /** The change up to which it has to have copies of all rows. Null if they haven't been logged for it. */
+  /** The change up to which it must have copies of all rows. Null if the rows haven't been logged for it. */
   seededUntil: number | null
   /** The last change that it has a copy of. */
   copiedUntil: number
@@ -364,7 +364,7 @@ export async function findShardState({ database }: UnscopedStore): Promise<Shard
   }
 }
 
-/** Has all rows logged for a shard again. */
+/** Makes cron log all rows for a shard again. */
 export const forgetSeed = ({ database }: UnscopedStore) => database.delete(sweeps).where(sql`${sweeps.name} = ${SEED}`)
 
 /** Notes in a shard that all rows have been logged for it, up to a change. */

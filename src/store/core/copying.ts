@@ -20,7 +20,7 @@ export class Copying<Bindings extends StoreBindings> {
     this.#shards = boundShards(bindings)
   }
 
-  /** The bindings, or the given ones, but with a control database whose writes are noticed. */
+  /** The bindings (or the given ones), with a control database whose writes are noticed. */
   bindings(bindings = this.#bindings): Bindings {
     if (this.#shards.length === 0) return bindings
     const notice = () => {

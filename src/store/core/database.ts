@@ -16,8 +16,8 @@ interface Query<Result = unknown> extends PromiseLike<Result> {
 }
 
 /**
- * Runs queries in one round trip and returns their rows as D1 returns them, because drizzle takes longer to map many rows
- * than SQLite takes to read them. Each field must be `named` or an expression aliased to the field's name.
+ * Runs queries in one round trip and returns their rows as D1 returns them, because drizzle takes longer to map many
+ * rows than SQLite takes to read them. Each field must be `named` or an expression aliased to the field's name.
  */
 export async function readPlain<const Queries extends readonly Query<unknown[]>[]>(
   { $client: client }: Database,

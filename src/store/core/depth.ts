@@ -1,6 +1,8 @@
 import { type SQL, sql } from 'drizzle-orm'
 
-/* SQLite allows an expression a depth of 100, and adds that of the subqueries in it, except for those in their `from`. */
+/*
+ * SQLite limits an expression's depth to 100, and counts the depth of its subqueries, except for the ones in a `from`.
+ */
 
 /** Whether a row exists. No matter how deep the rows' conditions are, they add little to the expression around it. */
 export const existsShallow = (rows: SQL): SQL => sql`exists (select 1 from (${rows}))`

@@ -2,12 +2,12 @@ import { type SQLWrapper, sql } from 'drizzle-orm'
 import { Unanswered } from '../../domain/failures.ts'
 import { ONE_DATABASE } from '../../domain/shards.ts'
 
-/** The row of `sweeps` with the shards that new traces go to, as an epoch has them. Missing with one database. */
+/** The row of `sweeps` with the shards that new traces go to, written as in an epoch. Missing with one database. */
 export const NEW_SHARDS = 'shards'
 
 /**
- * The different epochs of an organization's projects, each on a line, and those that a new project would have: whoever
- * caches them knows where its traces will be. Null with one database.
+ * The distinct epochs of an organization's projects, and those that a new project would have, each on a line. Code that
+ * caches them knows where the traces will be. Null with one database.
  */
 export const epochsOf = (organizationKey: SQLWrapper) => sql<string | null>`(
   select group_concat(placed.epochs, char(10)) from (

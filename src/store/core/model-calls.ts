@@ -3,20 +3,23 @@ import type { ModelUse, TokenUsage } from '../../domain/model-use.ts'
 import { spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
 
-/** What a trace's model calls used together. Null if no call has any. */
+/** What a trace's model calls used in total. A field is null if no call has a value for it. */
 export interface TraceUse extends Pick<ModelUse, 'usage' | 'costUsd'> {
   /** The model that wrote the most output tokens; if tied, the one with the most calls, then the first by name. */
   model: string | null
 }
 
 /**
- * The condition of the index `spans_by_model_use`. Queries must use exactly this condition and only the index's columns,
- * so that SQLite doesn't read the rows, whose values may be large.
+ * The condition of the index `spans_by_model_use`. Queries must use exactly this condition and only the index's
+ * columns, so that SQLite doesn't read the rows, whose values may be large.
  */
 export const isModelCall = (span: 'call' | 'below' | 'spans') =>
   sql.raw(`(${span}.model is not null or ${span}.usage is not null or ${span}.cost_usd is not null)`)
 
-/** A value over the calls that name a `call` as their parent. Null if there are none. The index has them side by side. */
+/**
+ * A value computed over the calls that name a `call` as their parent. Null if there are none. The index has them side
+ * by side.
+ */
 const below = (call: 'call' | 'used' | 'spans', value: string) => sql`(
   select ${sql.raw(value)} from ${spans} as below
   where ${sql.raw(`below.trace_key = ${call}.trace_key and below.parent_id = ${call}.id and below.id <> ${call}.id`)} and ${isModelCall('below')})`
@@ -37,8 +40,8 @@ export const hasCostBelow = (call: 'used' | 'spans') => sql`${below(call, 'sum(b
  * `trace_key`, `id`, `model`, `usage`, and `cost_usd`.
  *
  * Nothing is added twice: if a call's tokens are exactly the sums of those that name it as their parent, its own usage
- * is null, and so is its cost if theirs is known. That's an agent that reports a total, or a call that two
- * instrumentations recorded.
+ * is null, and so is its cost if theirs is known. This happens if an agent reports a total, or if two instrumentations
+ * record the same call.
  */
 const modelCalls = (inTraces: SQL) => sql`
   select used.trace_key, used.id, used.model,

@@ -6,12 +6,13 @@ import { isOneOf, selectFor } from './rows.ts'
 import type { Organization, Store } from './store.ts'
 
 /*
- * The outbox. Any write that a webhook may subscribe to adds the statement from `recordEvents` to its batch. If there's no such webhook, there's no statement.
+ * The outbox. Any write that a webhook can subscribe to adds the statement from `recordEvents` to its batch. Without
+ * such a webhook, there's no statement.
  */
 
 /**
- * What an organization's projects send: a line for each enabled webhook, with its project's key, or `*` for all, and its
- * events.
+ * What an organization's projects send: a line for each enabled webhook, with its project's key (or `*` for all) and
+ * its events.
  */
 export const sentEventsOf = (organizationKey: SQLWrapper): SQL<string | null> => sql<string | null>`(
   select group_concat(coalesce(sending.project_key, '*') || sending.events, char(10)) from webhooks sending
@@ -26,16 +27,16 @@ interface EventColumns {
   /** The caller chooses it, so a retry doesn't record a second event. */
   id: string | SQL
   traceKey: number | SQL | SQLiteColumn | null
-  /** The id of what it's about. */
+  /** The id of what the event is about. */
   subjectId: string | SQL | SQLiteColumn
   actorId: string | SQL | SQLiteColumn | null
   at: number | SQL
-  /** What the payload says besides: ids and enumerated words, never values of traces. */
+  /** The rest of the payload: ids and enumerated words, never values from traces. */
   data: Readonly<Record<string, string | number | boolean | null | SQLWrapper>>
 }
 
 /**
- * The statements, one or none, that record a project's events, for the batch of the change that causes them. `from` has
+ * The statements (one or none) that record a project's events, for the batch of the change that causes them. `from` has
  * a row for each event, with a `where` clause.
  */
 export function recordEvents(store: Store, type: EventType, projectKey: number, event: EventColumns, from: SQL) {
@@ -46,8 +47,8 @@ export function recordEvents(store: Store, type: EventType, projectKey: number, 
 }
 
 /**
- * The same for a change that may be in several projects, with the project's key in each row. After the batch, the caller
- * adds the projects to the outbox.
+ * Like `recordEvents`, for a change that may be in several projects, with the project's key in each row. After the
+ * batch, the caller adds the projects to the outbox.
  */
 export function recordEventsOfProjects(
   store: Store,

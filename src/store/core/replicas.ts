@@ -3,8 +3,8 @@ import { ForwardingDatabase, ForwardingStatement } from './forwarding.ts'
 import { boundShards, databaseOf, type StoreBindings } from './store.ts'
 
 /**
- * One request's access to databases that have replicas, through D1's sessions. Knows the bookmark of everything that the
- * request has read and written.
+ * One request's access to databases that have replicas, through D1's sessions. Knows the bookmark of everything that
+ * the request has read and written.
  */
 export class ReplicatedDatabases<Bindings extends StoreBindings> {
   readonly #bindings: Bindings
@@ -51,7 +51,7 @@ export class ReplicatedDatabases<Bindings extends StoreBindings> {
   }
 }
 
-/** A database whose calls are made in one session, or in `each` call's own session at the primary. */
+/** A database whose calls all use one session or, with `each`, a new session at the primary for every call. */
 class SessionDatabase extends ForwardingDatabase {
   readonly #note: (point: string | null) => void
   readonly #session: D1DatabaseSession | 'each'
@@ -62,7 +62,7 @@ class SessionDatabase extends ForwardingDatabase {
     this.#session = session
   }
 
-  /** Makes a call, and notes how new its result is. */
+  /** Makes a call, and notes the bookmark of its result. */
   async call<Result>(make: (session: D1DatabaseSession) => Promise<Result>): Promise<Result> {
     // The second call of a session that began at the primary may go to a replica.
     const session = this.#session === 'each' ? this.withSession('first-primary') : this.#session
@@ -96,7 +96,7 @@ class SessionStatement extends ForwardingStatement {
     this.#values = values
   }
 
-  /** The statement as the session takes it. */
+  /** The statement, prepared in the session. */
   in(session: D1DatabaseSession): D1PreparedStatement {
     const statement = session.prepare(this.#query)
     return this.#values.length === 0 ? statement : statement.bind(...this.#values)

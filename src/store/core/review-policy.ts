@@ -98,7 +98,7 @@ export function isPicked(projectKey: number, viewer: Viewer): SQL {
 const hasFailed = sql`(${spans.status} is 'error' or ${existsShallow(sql`select 1 from ${spans} root
   where root.id = ${traces.rootSpanId} and root.trace_key = ${traces.key} and root.status = 'error'`)})`
 
-/** Whether the engine's latest answer on the trace has low confidence, and blames the span or none. */
+/** Whether the engine's latest answer on the trace has low confidence, and blames this span or no span. */
 const isOfUnsureAnswer = sql`exists (
   select 1 from ${attributionJobs} cross join ${attributions}
   where ${attributionJobs.traceKey} = ${traces.key} and ${attributions.traceKey} = ${traces.key}

@@ -45,17 +45,17 @@ const sharedText = (own: SQL, place?: Place) => ({
   textId: lastOutput('observed.id', place),
 })
 
-/** The same for a new span of the current trace. */
+/** `sharedText` of a new span in the current trace. */
 export const sharedTextOfNew = (id: SQL, own: SQL) =>
   sharedText(own, { traceKey: traces.key, rootSpanId: traces.rootSpanId, id })
 
-/** The same for the current span. The own text's hash is gone if an observed output replaced it. */
+/** `sharedText` of the current span. The hash of its own text is gone if an observed output has replaced that text. */
 export const sharedTextNow = sharedText(sql`iif(${spans.textId} is null, ${spans.textHash}, null)`)
 
 /** The output text that a span's observations fold to, or else the span's own output. */
 const foldedOutput = sql`coalesce(${lastOutput('observed.data')}, ${spans.output}, 'null')`
 
-/** The revision of that output, as in `FoldedSpan.outputRevision`. */
+/** The revision of `foldedOutput`, as in `FoldedSpan.outputRevision`. */
 export const outputRevision = sql`coalesce(${lastOutput('observed.id')}, ${spans.outputRevision}, 'none')`
 
 /** Whether a row of `reviews` is the current decision for a reviewed span. */
@@ -95,14 +95,14 @@ export const sharesTextWith = (root: string, span: string) => {
 }
 
 /**
- * Whether a span is reviewed with another: it's a root with the text of another span. `domain/shared-text.ts` says of
- * which.
+ * Whether a span is reviewed with another: it's a root with the text of another span. `domain/shared-text.ts` says
+ * which one.
  */
 export const isReviewedWithOther = sql`(${spans.isRoot} = 1 and ${isNotNull(spans.textHash)}
   and ${existsShallow(sql`select 1 from ${spans} sharing where ${sharesTextWith('spans', 'sharing')}`)})`
 
 /**
- * Whether a span's output is one to review: as `reviewabilityOf` in `domain/step-kind.ts` defines it, and not reviewed
+ * Whether a span's output should be reviewed: `reviewabilityOf` in `domain/step-kind.ts` says so, and it isn't reviewed
  * with another span.
  */
 export const isReviewable = sql`(${spans.isGeneric} = 0 and (${spans.isSupporting} = 0 or ${spans.isRoot} = 1)
@@ -111,7 +111,9 @@ export const isReviewable = sql`(${spans.isGeneric} = 0 and (${spans.isSupportin
 /** Whether a span needs review: it's reviewable, has an output, and has no review. */
 export const isUnreviewedStep = sql`(${isReviewable} and ${isUnreviewed})`
 
-/** Whether nobody has claimed a span. The time is part of the text, because a statement takes at most 100 parameters. */
+/**
+ * Whether nobody has claimed a span. The time is part of the text, because a statement takes at most 100 parameters.
+ */
 export const isUnclaimed = (now: number): SQL =>
   sql`(${spans.claimedUntil} is null or ${spans.claimedUntil} <= ${sql.raw(String(now))})`
 

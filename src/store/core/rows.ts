@@ -18,8 +18,8 @@ export interface RowSet<Name extends string> {
   /** The parameter's rows, or those in a column, as a table in a `from` clause. */
   from: (parameter: string | Placeholder | SQL, alias?: string) => SQL
   /**
-   * The same for rows with many or large columns: `json_each` writes out a row's JSON again for each column that's read
-   * from it, and here only once. A row has no `key`.
+   * Like `from`, for rows with many or large columns. With `from`, `json_each` writes out a row's JSON again for each
+   * column that's read from it; here, it does so only once. The rows have no `key`.
    */
   fromWide: (parameter: string | Placeholder) => SQL
   /** The columns of the current row. */

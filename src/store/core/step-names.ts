@@ -41,8 +41,8 @@ export const storedStepIds = (projectKey: SQLWrapper | number, stepId: SQLWrappe
          where own.project_key = scanned.project_key and own.old_name = scanned.step_id), scanned.step_id))`
 
 /**
- * The key of the prompt for a step, by any of its names. Null if it has none. Unlike `isStep`, it only seeks, so it can
- * run for every span in an export.
+ * The key of the prompt for a step, by any of its names. Null if the step has none. Unlike `isStep`, it only seeks, so
+ * it can run for every span in an export.
  */
 export const promptOfStep = (projectKey: SQLWrapper, stepId: SQLWrapper): SQL => {
   const isPrompt = (name: SQLWrapper) =>

@@ -16,8 +16,8 @@ export interface Organization {
    */
   sentEvents: string | null
   /**
-   * The different epochs of its projects, and those of a new one, each on a line as `formatEpochs` writes them. Null with
-   * one database. Up to 30 seconds old in requests.
+   * The distinct epochs of its projects, and those of a new one, each on a line as `formatEpochs` writes them. Null
+   * with one database. Up to 30 seconds old in requests.
    */
   epochs: string | null
 }
@@ -31,8 +31,8 @@ export interface Viewer {
 }
 
 /**
- * D1 and R2, bound to one organization. The first argument of every query on tenants' data. `schema/homes.ts` says which
- * tables are in which of the databases.
+ * D1 and R2, bound to one organization. The first argument of every query on tenants' data. `schema/homes.ts` says
+ * which tables are in which database.
  */
 export interface Store extends Viewer {
   readonly organization: Organization
@@ -43,7 +43,9 @@ export interface Store extends Viewer {
   readonly database: Database
   /** The store of the control database: this one, if there's only one database. */
   readonly control: Store
-  /** The stores of all databases that may have the organization's traces. Only this one, if there's only one database. */
+  /**
+   * The stores of all databases that may have the organization's traces. Only this one if there's only one database.
+   */
   readonly shards: readonly Store[]
   /** The stores of all databases that may have any of the organization's rows, the control database's first. */
   readonly databases: readonly Store[]
@@ -52,8 +54,8 @@ export interface Store extends Viewer {
   readonly payloads: R2Bucket
   readonly deadline: Deadline
   /**
-   * The keys of projects in which this request or job may have written events to this database. Null: for webhooks of
-   * every project.
+   * The keys of projects in which this request or job may have written events to this database. Null stands for events
+   * to webhooks of every project.
    */
   readonly outbox: Set<number | null>
   /** The organization's stores that this request or job has used. */
@@ -128,7 +130,7 @@ export const openShard = (
 /** Whether a store's database may have traces of its organization. */
 export const mayHaveTraces = (store: Store): boolean => store.shards.includes(store)
 
-/** The different epochs of an organization's projects. */
+/** The distinct epochs of an organization's projects. */
 export const epochsIn = ({ epochs }: Pick<Organization, 'epochs'>): readonly (readonly Epoch[])[] =>
   (epochs?.split('\n') ?? [null]).map(parseEpochs)
 

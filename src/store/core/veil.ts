@@ -37,7 +37,7 @@ const isBlindStep = (projectKey: SQLWrapper, stepId: SQLWrapper): SQL => sql`exi
 
 const projectOfSpan = sql`(select own.project_key from ${traces} own where own.key = ${spans.traceKey})`
 
-/** Whether the span whose text the current root has is undecided. */
+/** Whether the span that shares the current root's text is undecided. */
 const isSharedTextVeiled = existsShallow(sql`
   select 1 from ${spans} sharing where ${sharesTextWith('spans', 'sharing')}
     and (sharing.review_state is null or sharing.is_stale = 1)
@@ -47,7 +47,7 @@ const isSharedTextVeiled = existsShallow(sql`
 const isVeiled = sql`(${isBlindProject(projectOfSpan)} and ${shallow(isUnreviewed)}
   and iif(${shallow(isReviewedWithOther)}, ${isSharedTextVeiled}, ${shallow(isBlindStep(projectOfSpan, spans.stepId))}))`
 
-/** The same, if any project has a blind policy. */
+/** Like `isVeiled`, but evaluated only if some project has a blind policy. */
 export const isSpanVeiled = ifAnyBlind(isVeiled)
 
 /** Whether the current trace has a veiled span to review. `needsReview` is 0 if it has none to review. */
@@ -60,7 +60,7 @@ export const isAnswerVeiled = ifAnyBlind(hasVeiledSpan)
 /** Whether the viewer may not see what an engine says about the current trace. Undefined if they always may. */
 export const isAnswerHidden = ({ isBlind }: Viewer): SQL | undefined => (isBlind ? isAnswerVeiled : undefined)
 
-/** The opposite, as a condition. */
+/** The opposite of `isAnswerHidden`. */
 export const isAnswerShown = (viewer: Viewer): SQL | undefined => not(isAnswerHidden(viewer))
 
 /** Whether the current row of `feedback` is on a veiled span. */
@@ -85,7 +85,7 @@ type Entry = Readonly<Record<'action' | 'targetId' | 'projectKey' | 'keyId' | 'u
 
 /**
  * Whether the viewer may see an entry in the audit log. Undefined if they may see all. The entries of a deleted comment
- * don't say which span it was on, so a project with a blind policy never shows those to others.
+ * don't say which span it was on, so a project with a blind policy never shows those entries to others.
  */
 export const isEntryShown = (store: Store, entry: Entry): SQL | undefined => {
   const { isBlind, organization } = store

@@ -74,8 +74,8 @@ export const markDays = (
     )
 
 /**
- * The statement that keeps the tokens, cost, and durations of days as they are, because retention deletes traces of
- * them. `ofTraces` is as in `markDays`.
+ * The statement that keeps the tokens, cost, and durations of days as they are, because retention deletes some of their
+ * traces. `ofTraces` is as in `markDays`.
  */
 export const keepUse = ({ database }: Pick<Store, 'database'>, ofTraces: SQL) =>
   database

@@ -10,8 +10,9 @@ import { spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
 
 /*
- * Statements that keep the cases of problems and their counts. They compare a trace's stored cases with those that
- * follow from its decisions and its answer, and write only the differences, so running them again writes nothing.
+ * Statements that keep the cases of problems and their counts up to date. They compare a trace's stored cases with
+ * those that follow from its decisions and its answer, and write only the differences, so running them again writes
+ * nothing.
  */
 
 /** The columns of a case, and their values in a case that was `scanned`. */

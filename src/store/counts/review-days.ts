@@ -9,9 +9,9 @@ import { reviews } from '../schema/reviews.ts'
 import { spans } from '../schema/spans.ts'
 
 /*
- * Statements that count decisions and answers. Run them in the batch that writes those, so both happen or neither does.
- * Only current decisions and answers are counted: a new one adds one, and the one it replaces is subtracted. The
- * columns to count by are stored with the decision or answer, because its span's step may change.
+ * Statements that count decisions and answers. Run them in the batch that writes the decisions and answers, so both
+ * happen or neither does. Only current decisions and answers are counted: a new one is added, and the one it replaces
+ * is subtracted. The columns to count by are stored with the decision or answer, because its span's step may change.
  */
 
 /** Whether a row of `reviews` is counted while it's current. */
@@ -116,7 +116,7 @@ export function countAnswer({ database }: Store, isJob: SQL | undefined) {
  * finds no rows the second time. `isPiece` selects the rows. Rows that were never counted have no pipeline step.
  */
 
-/** How many of the decisions to delete are current and end in a state. */
+/** How many of the decisions to delete are current and have this outcome. */
 const endedIn = (state: ReviewOutcome) => sql`sum(${reviews.state} = ${state})`
 const followedFromVotes = sql`sum(${reviews.basis} is 'votes')`
 

@@ -31,7 +31,7 @@ export interface Dataset {
   evaluator: string | null
 }
 
-/** The rows that one dataset consists of, with `projects` and the project's id. */
+/** The fields of the rows that make up one dataset. Join `projects`. */
 const memberFields = {
   projectKey: sql<number>`${datasets.projectKey}`.as('projectKey'),
   projectId: sql<string>`${projects.id}`.as('projectId'),
@@ -81,7 +81,7 @@ async function toDataset(members: readonly [Member, ...Member[]]): Promise<Datas
 
 /**
  * Finds a dataset by its id, or by the id that it had under another name of its step. Undefined if the organization has
- * none.
+ * no such dataset.
  */
 export async function findDataset(store: Store, id: string): Promise<Dataset | undefined> {
   const findBy = async (id: string) => ofMembers(await findInAll(store, each => findMembers(each, id)))
@@ -173,7 +173,7 @@ async function joinPages(
     first: members.map(({ stepId }) => stepId).toSorted()[0] ?? '',
     members,
   }))
-  // The others were on an earlier page, because of a step in another database.
+  // The other groups were on an earlier page, because of a step in another database.
   const items = groups.filter(({ first }) => first > after)
   const ends = pages.map(({ nextPlace }) => ({ items: [], nextPlace }))
   return mergePages<Grouped, [string]>([...ends, { items, nextPlace: null }], {

@@ -8,7 +8,10 @@ import { datasetEntries, datasets } from '../schema/datasets.ts'
 import { traces } from '../schema/traces.ts'
 import { isLive } from '../traces/live.ts'
 
-/* Writes to the log of datasets. Code that appends entries also updates the counts, in the same batch, so the two always agree. */
+/*
+ * Writes the log of datasets. Code that appends entries also updates the counts, in the same batch, so the two always
+ * agree.
+ */
 
 /** Where an item is: in the dataset of a stored step id. */
 export interface ItemPlace {
@@ -31,7 +34,7 @@ export interface EntryValues {
   expectedRef: string | null
   metadata: string | null
   metadataRef: string | null
-  /** The names of the objects that these refer to, as a JSON array. */
+  /** The names of the objects that these values refer to, as a JSON array. */
   objects: string | null
 }
 
@@ -198,7 +201,7 @@ const isItem = (alias: string, row: Readonly<Record<(typeof PLACE)[number], SQL>
 }
 
 /**
- * The statements that append changes to the log, for a batch. `rows` are encoded by `encodeEntry`, at most one for an
+ * The statements that append changes to the log, for a batch. `rows` are encoded by `encodeEntry`, at most one per
  * item; each is appended if `mayAppend`, a condition on `ENTRY_ROW`, holds and if the item is still as it was read.
  * Datasets without items are created as needed.
  */
@@ -336,7 +339,7 @@ function countEntries(
     )
 }
 
-/** A condition on `ENTRY_ROW`: its trace exists, or for an imported example its project. */
+/** A condition on `ENTRY_ROW`: its trace or, for an imported example, its project exists. */
 export const isOfLiveOwner = (store: Store): SQL => {
   const { row } = ENTRIES
   const isOfProject = sql`exists (

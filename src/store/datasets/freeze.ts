@@ -84,7 +84,7 @@ export async function freezeValues(
   return frozen
 }
 
-/** The hash by which equal inputs are found: 128 bits, in hex. `input` is JSON, or null without an input. */
+/** The hash by which equal inputs are found: 128 bits, in hex. `input` is JSON, or null if there is none. */
 export const hashInput = async (input: string | null): Promise<string> =>
   (await hashOutput(input ?? 'null')).slice(0, 32)
 

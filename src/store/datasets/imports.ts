@@ -30,8 +30,8 @@ export interface ExampleDraft {
 export type ImportOutcome = 'created' | 'repeated' | 'conflict' | 'too_many'
 
 /**
- * Adds examples to a dataset. Sending the same example again changes nothing. Takes three round trips, and R2 writes for
- * large values. Ids must be unique.
+ * Adds examples to a dataset. Sending the same example again changes nothing. Takes three round trips, and R2 writes
+ * for large values. Ids must be unique.
  */
 export async function importExamples(
   store: Store,

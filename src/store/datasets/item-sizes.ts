@@ -20,7 +20,8 @@ const ITEM_BYTES = 600
 const LISTED_VALUE_BYTES = 300
 
 /**
- * Measures items without reading their values, in one query for each database. Sizes are in the order of `heads`; a purged item's is 0.
+ * Measures items without reading their values, in one query for each database. Sizes are in the order of `heads`; a
+ * purged item's is 0.
  */
 export async function measureItems(
   store: Store,

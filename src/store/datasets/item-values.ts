@@ -39,8 +39,8 @@ export const folderOf = (projectKey: number, [, traceKey, itemId]: ItemPlace): F
 type FieldValues = [field: string, value: FoundValue][]
 
 /**
- * Reads the values of items, as many as fit in a page and at least one. `count` is how many heads were read. Items that
- * were purged in the meantime are missing. Takes one round trip, and R2 reads for large values.
+ * Reads the values of items, as many as fit on a page, but at least one. `count` is how many heads were read. Items
+ * that were purged in the meantime are missing. Takes one round trip, and R2 reads for large values.
  */
 export async function readItems(
   store: Store,

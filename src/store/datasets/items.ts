@@ -10,8 +10,8 @@ import { traces } from '../schema/traces.ts'
 import type { Dataset } from './datasets.ts'
 
 /**
- * A position in a dataset, right after an item: its stored step, the key of its trace, and its id. It's a position in
- * each database, so a cursor stays valid if databases are added.
+ * A position in a dataset, right after an item: its stored step, the key of its trace, and its id. It applies to every
+ * database, so a cursor stays valid if databases are added.
  */
 export type ItemPlace = readonly [stepId: string, traceKey: number, itemId: string]
 
@@ -49,8 +49,8 @@ export interface FoundHead extends ItemHead {
 
 /**
  * Lists up to `limit` items of a dataset as of a version, newest traces first, imported examples last, without their
- * values. Looks at no more than that many items of the log, so a page may be short. One query for each of the dataset's
- * stored steps in each database.
+ * values. Looks at no more than that many items of the log, so a page may be short. Takes one query for each of the
+ * dataset's stored steps in each database.
  */
 export async function walkItems(
   store: Store,
@@ -61,7 +61,10 @@ export async function walkItems(
   return { items: await withoutSameIds(store, dataset, range.parts, items), nextPlace }
 }
 
-/** Leaves out the items that `findHeads` doesn't find, because a newer trace in another database has an item with their id. */
+/**
+ * Leaves out the items that `findHeads` doesn't find, because a newer trace in another database has an item with their
+ * id.
+ */
 async function withoutSameIds(
   store: Store,
   dataset: Pick<Dataset, 'projectKey'>,
@@ -200,8 +203,8 @@ function readHeads(store: Store, part: Part, [, traceKey, itemId]: ItemPlace, li
 }
 
 /**
- * The last entries of the items at `places`, up to the part's number, with `more` columns. Deleted traces' items count
- * as not live.
+ * The last entries of the items at `places` as of the part's `sequence`, with `more` columns. Items of deleted traces
+ * count as not live.
  */
 async function selectHeads<Row extends HeadRow = HeadRow>(
   store: Store,
@@ -226,7 +229,7 @@ async function selectHeads<Row extends HeadRow = HeadRow>(
           and entry.item_id = listed.item_id and entry.sequence <= ${sequence})`)
 }
 
-/** What an item's trace says about it. */
+/** The fields that come from an item's trace. */
 const OF_TRACE = {
   fields: sql`${traces.id} as traceId,
     (last.trace_key = 0 or ${traces.deletedAt} is null and ${traces.key} is not null) as isLive,
@@ -236,7 +239,7 @@ const OF_TRACE = {
     sql`left join ${traces} on ${traces.key} = last.trace_key and ${traces.organizationKey} = ${organization.key}`,
 }
 
-/** The same for imported examples. */
+/** The same fields for imported examples. */
 const IMPORTED: typeof OF_TRACE = { fields: sql`null as traceId, 1 as isLive, 0 as isStaleNow`, join: () => sql`` }
 
 const toHead = ({
@@ -265,8 +268,9 @@ const toHead = ({
 const PLACES = rowSet(['number', 'stepId', 'traceKey', 'itemId', 'sequence', 'valuesSequence'])
 
 /**
- * Reads values of items from the databases that they're in. In the query, `entries` joins the entries with the values of
- * `heads`, as `entry`. `number` is the item's index in `heads`. `ofLast` reads from the item's last entry, as `last`.
+ * Reads values of items from the databases that they're in. In the query, `entries` joins, as `entry`, the entries that
+ * have the values of `heads`. `number` is the item's index in `heads`. `ofLast` reads from the item's last entry, as
+ * `last`.
  */
 export async function selectValues<Row extends { number: number }>(
   store: Store,

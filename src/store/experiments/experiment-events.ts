@@ -7,7 +7,7 @@ import type { Store } from '../core/store.ts'
 import { experiments } from '../schema/experiments.ts'
 
 /**
- * The statements, one or none, that record that an experiment ends. They come right before the update with the same
+ * The statements (one or none) that record that an experiment ends. They come right before the update with the same
  * condition, so a retry after a lost reply records nothing more. The figures are read when the event is sent.
  */
 export function recordEnd(

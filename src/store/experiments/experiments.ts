@@ -39,12 +39,13 @@ export type ExperimentDraft = Omit<
   | 'runNanoUsd'
 >
 
-/** The job that runs an experiment by the model. */
+/** The job in which the model runs an experiment. */
 export const runOf = (id: string) => ({ kind: 'run_experiment', subject: id }) as const
 
 /**
- * Creates an experiment, unless the organization has one with this id. Returns the experiment with the id, so that a
- * repeated request gets the same one. `taken`: it belonged to a deleted project that isn't purged yet.
+ * Creates an experiment, unless the organization has one with this id. Returns the experiment that has the id, so that
+ * a repeated request gets the same one. `taken`: the id belongs to an experiment in a deleted project that hasn't been
+ * purged yet.
  */
 export async function addExperiment(
   store: Store,
@@ -196,9 +197,9 @@ export function countedIn({ key }: Pick<ExperimentRecord, 'key'>) {
 }
 
 /**
- * Stores the tally of an experiment that has ended, unless somebody has changed its results since it was read. An item
- * of a finished experiment that still has no result was deleted. If a gate lets a model judge unjudged items, this also
- * requests the judgments.
+ * Stores the tally of an experiment that has ended, unless somebody has changed its results since it was read. If an
+ * item of a finished experiment still has no result, the item was deleted. If a gate lets a model judge unjudged items,
+ * this also requests the judgments.
  */
 export async function saveTally(store: Store, experiment: ExperimentRecord, tally: StoredTally): Promise<void> {
   const { key, revision } = experiment
@@ -218,7 +219,7 @@ export async function saveTally(store: Store, experiment: ExperimentRecord, tall
 
 /**
  * How many prompt versions were tried on a split of an experiment's dataset. A run without a version counts as one, and
- * one on a single item doesn't count.
+ * a run on a single item doesn't count.
  */
 export async function countVersionsTried(
   store: Store,

@@ -61,7 +61,8 @@ export async function saveGate(
   gate: GateSettings,
 ): Promise<GateRecord> {
   const { database } = store
-  // The name that the step's prompt has, so that both stay together if the step gets its old name back.
+  // The name that the step's prompt has, so that the gate and the prompt stay together if the step gets its old name
+  // back.
   const [prompt] = await database
     .select(named({ name: versionedTexts.name }))
     .from(versionedTexts)
@@ -224,8 +225,8 @@ export async function findCountedExperiment(
   return row?.id ?? undefined
 }
 
-/** Whether an experiment's items are such that it may count toward a gate with this split. */
-// The gate counts no items in other splits, so an experiment on one of them proves nothing about the version.
+/** Whether an experiment's items allow it to count toward a gate with this split. */
+// The gate counts no items in other splits, so an experiment on another split proves nothing about the version.
 const mayCount = (split: SQL): SQL =>
   sql`${experiments.isVersionNamed} = 0 and ${experiments.sample} is null and ${experiments.includesStale} = 0
   and ${experiments.itemId} is null and ${experiments.baselineId} is null and (${experiments.split} is null or ${experiments.split} = ${split})`

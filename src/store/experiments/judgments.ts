@@ -115,7 +115,7 @@ export async function saveJudgments(
   return found.length > 0
 }
 
-/** Counts the unjudged results that a model couldn't judge: all of an experiment's, or those of one split. */
+/** Counts the unjudged results that a model couldn't judge: in the whole experiment, or in one split. */
 export async function countUnanswered({ database }: Store, { key }: ExperimentRecord, split?: string): Promise<number> {
   const [[row]] = await readPlain(database, [
     database
@@ -206,7 +206,7 @@ export interface DecidedJudgment extends Omit<ModelJudgment, 'same'> {
 /** The place of such an output: its experiment's key, and its item. */
 export type JudgmentPlace = readonly [experimentKey: number, itemId: string]
 
-/** The outputs of a step's experiments that both a model and a person judged. Those of the newest experiment come first. */
+/** The outputs of a step's experiments that both a model and a person judged. The newest experiment's come first. */
 export async function listDecided(
   store: Store,
   step: { projectKey: number; stepId: string },

@@ -507,7 +507,7 @@ export interface VerdictDraft {
 
 /**
  * Stores a person's decision on a result and the experiment's tally with it, unless the experiment's results have
- * changed since they were read. Returns whether it did. `tally` is null while the experiment has none.
+ * changed since they were read. Returns whether it stored them. `tally` is null while the experiment has none.
  */
 export async function saveVerdict(
   store: Store,

@@ -37,7 +37,7 @@ const decidedStep = readStepId(sql`scanned.project_key`, sql`scanned.step_id`)
 const answerStep = readStepId(answerDays.projectKey, answerDays.stepId)
 const useStep = readStepId(useDays.projectKey, useDays.stepId)
 
-/** The sums of the rows `scanned`. */
+/** The sums over the rows of `scanned`. */
 const usedSums = {
   inputTokens: sql<number | null>`sum(scanned.input_tokens)`.as('inputTokens'),
   outputTokens: sql<number | null>`sum(scanned.output_tokens)`.as('outputTokens'),

@@ -115,8 +115,8 @@ const addRenamed = ({ database, organization }: Store) =>
     .onConflictDoNothing()
 
 /**
- * Stores the ids of problems, which must be those that `problemUuid` computes. It's enough if one database has a problem's
- * id.
+ * Stores the ids of problems, which must be those that `problemUuid` computes. It's enough if one database has a
+ * problem's id.
  */
 export async function saveIds(
   store: Store,

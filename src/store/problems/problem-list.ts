@@ -176,8 +176,8 @@ export interface ProblemDetails {
   /** The number of decisions on its step in the range. */
   decisions: number
   /**
-   * The newest cases in the range: the reviewed spans, or the ones that the engine blames. Leaves out the cases of traces
-   * whose answers the viewer may not see.
+   * The newest cases in the range: the reviewed spans, or the ones that the engine blames. Leaves out the cases of
+   * traces whose answers the viewer may not see.
    */
   examples: { spanId: string; at: number }[]
 }
@@ -185,8 +185,8 @@ export interface ProblemDetails {
 const KEYS = rowSet(['number', 'stepId', 'errorType', 'docSlug'])
 
 /**
- * Reads the details of problems, in the same order, in one round trip. For each problem and each name of its step, reads
- * the newest cases only.
+ * Reads the details of problems, in the same order, in one round trip. For each problem and each name of its step,
+ * reads the newest cases only.
  */
 export async function readProblemDetails(
   store: Store,

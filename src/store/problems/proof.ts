@@ -57,8 +57,8 @@ export async function findProblemItems(
 }
 
 /**
- * Counts a problem's items among an experiment's results, and how many results the experiment has lost. Reads the results
- * of one split. Undefined if there is no such experiment.
+ * Counts a problem's items among an experiment's results, and how many results the experiment has lost. Reads the
+ * results of one split. Undefined if there is no such experiment.
  */
 export async function countFixed(
   store: Store,

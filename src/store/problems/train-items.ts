@@ -46,7 +46,9 @@ export async function findTrainItems(store: Store, problem: FoundProblem): Promi
   return { heads: usable.slice(0, MAX_SUGGESTION_EXAMPLES), cases: cases.length }
 }
 
-/** A problem's newest corrected outputs in one database. Reads only the newest cases of each of its step's stored ids. */
+/**
+ * A problem's newest corrected outputs in one database. Reads only the newest cases of each of its step's stored ids.
+ */
 async function findCases(
   { database }: Store,
   { projectKey, stepId, errorType, docSlug }: FoundProblem,

@@ -76,8 +76,8 @@ function toVoting(json: string | null, policyReviewers: number): Pick<Assignable
 }
 
 /**
- * How many open assignments each of these users has in a project, and how many of them wait for that user's vote. What a
- * blind policy hides from the viewer counts as waiting.
+ * How many open assignments each of these users has in a project, and how many of them wait for that user's vote. What
+ * a blind policy hides from the viewer counts as waiting.
  */
 export async function countOpenAssignments(
   store: Store,

@@ -179,8 +179,8 @@ export async function deleteComment(
 }
 
 /**
- * The statement that updates the trace's `updatedAt`, unless its span is veiled: others would learn from it that there is
- * a comment.
+ * The statement that updates the trace's `updatedAt`, unless its span is veiled: others would learn from it that there
+ * is a comment.
  */
 const touchTrace = (store: Store, ofTrace: SQL | undefined, isThis: SQL | undefined, at: number) =>
   touchTraces(

@@ -112,7 +112,9 @@ export interface ListedDecision extends DecisionPlace {
   rootSpanId: string
 }
 
-/** Finds the decisions on a page, without the values of their spans. `isCounted` also finds how many more have expired. */
+/**
+ * Finds the decisions on a page, without the values of their spans. `isCounted` also finds how many more have expired.
+ */
 export async function findDecisions(
   store: Store,
   project: Project,

@@ -44,8 +44,8 @@ type DisputedPage = Pick<QueuePage, 'spans' | 'remaining' | 'remainingIsMinimum'
 
 /**
  * A page of a project's disputed spans, with the counts of the queue. Takes three round trips, the last one for their
- * votes, and R2 reads. Scans at most 5,000 disputes, some of which may have ended because an output changed, so the page
- * may be short.
+ * votes, and R2 reads. Scans at most 5,000 disputes, some of which may have ended because an output changed, so the
+ * page may be short.
  */
 export async function readDisputed(
   store: Store,

@@ -49,9 +49,9 @@ interface SavedFeedback {
 
 /**
  * Stores feedback, or updates the sent fields of existing records. If the project's settings say so, requests the
- * attribution of negative feedback and corrections, except imported ones. Feedback that changes nothing doesn't move its
- * trace's `updatedAt`. Takes one round trip, or two if some drafts are refused. Draft ids must be unique. With several
- * databases, labelers take more round trips, because users are in another one.
+ * attribution of negative feedback and corrections, except imported ones. Feedback that changes nothing doesn't move
+ * its trace's `updatedAt`. Takes one round trip, or two if some drafts are refused. Draft ids must be unique. With
+ * several databases, labelers take more round trips, because users are in another one.
  *
  * `on_other_trace`: another live trace has the record with this id. `span_on_other_trace`: the draft's span belongs to
  * another trace.
@@ -381,8 +381,8 @@ const markReplacedLabellers = (store: Store, drafts: readonly FeedbackDraft[], n
   )
 
 /**
- * Adds the labelers in the rows of `WRITTEN` that `from` has. Leave out those whose feedback isn't stored, because refused
- * feedback must leave nothing behind. Fills in a missing name, and unmarks a labeler who has feedback again.
+ * Adds the labelers in the rows of `WRITTEN` that `from` has. Leave out those whose feedback isn't stored, because
+ * refused feedback must leave nothing behind. Fills in a missing name, and unmarks a labeler who has feedback again.
  */
 const addLabellers = (store: Store, from: SQL) =>
   store.database

@@ -26,7 +26,9 @@ interface Pass {
   traceId: string
 }
 
-/** Continues the passes that are due, by at most `steps` pieces of `limit` traces. Safe to run twice or concurrently. */
+/**
+ * Continues the passes that are due, by at most `steps` pieces of `limit` traces. Safe to run twice or concurrently.
+ */
 export async function continuePolicyPasses(
   unscoped: UnscopedStore,
   { now, steps, limit }: { now: number; steps: number; limit: number },
@@ -67,7 +69,8 @@ async function continuePass(unscoped: UnscopedStore, pass: Pass, now: number, li
     unscoped.database.update(reviewPolicies).set(next).where(isUnchanged)
   try {
     const last = await checkPiece(await databasesOf(unscoped, pass.projectKey), pass, now, limit)
-    // Not in a batch, because the policy and the traces may be in two databases. If this fails, the piece is done again.
+    // Not in a batch, because the policy and the traces may be in two databases. If this fails, the piece is done
+    // again.
     await move(
       last
         ? { passTimestamp: last.timestamp, passTraceId: last.id, passDueAt: now }

@@ -21,8 +21,8 @@ import {
 /**
  * The orders of the queue. They order traces; the spans of a trace stay together, in the order in which the trace lists
  * them. `negative` puts traces with negative feedback first, then the others, each newest first. `due` is for the spans
- * that are assigned to one user: by the first due date of each trace's. `mine` puts those of the calling reviewer first,
- * by due date, then those that are assigned to nobody, oldest first, and leaves out the others.
+ * that are assigned to one user: by the first due date of each trace's. `mine` puts those of the calling reviewer
+ * first, by due date, then those that are assigned to nobody, oldest first, and leaves out the others.
  */
 export const QUEUE_ORDERS = ['oldest', 'newest', 'negative', 'random', 'due', 'mine'] as const
 type QueueOrder = (typeof QUEUE_ORDERS)[number]
@@ -49,8 +49,8 @@ export interface QueuePlace extends SpanPlace {
 /** A part of a project's traces in one order. The queue consists of one or more stretches in sequence. */
 export interface Stretch {
   /**
-   * For `negative`: 0 for traces with negative feedback, 1 for the others. For `mine`: 0 for the reviewer's assignments,
-   * 1 for what's assigned to nobody. For `random`: the shuffle factor. Otherwise 0.
+   * For `negative`: 0 for traces with negative feedback, 1 for the others. For `mine`: 0 for the reviewer's
+   * assignments, 1 for what's assigned to nobody. For `random`: the shuffle factor. Otherwise 0.
    */
   key: number
   /** For `random`: the traces before `from`, back in time to `until`. */
@@ -213,8 +213,8 @@ const shuffled = (factor: number): SQL<number> => {
 }
 
 /**
- * Selects a stretch's traces to search, starting from a place, in one or more parts with the same order: the tables, the
- * condition, and the order.
+ * Selects a stretch's traces to search, starting from a place, in one or more parts with the same order: the tables,
+ * the condition, and the order.
  */
 export function tracesToSearch(
   store: Store,

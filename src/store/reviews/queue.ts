@@ -56,8 +56,8 @@ export interface QueuePage {
 
 /**
  * A page of a project's unreviewed spans with an output. Takes two round trips, one more if people voted or agents
- * suggested decisions on them, up to two more at the start of a random order, and R2 reads. Scans at most 5,000 traces of
- * each database, so the page may be short even if more spans follow.
+ * suggested decisions on them, up to two more at the start of a random order, and R2 reads. Scans at most 5,000 traces
+ * of each database, so the page may be short even if more spans follow.
  */
 export async function readQueue(
   store: Store,

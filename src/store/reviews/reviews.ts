@@ -94,7 +94,10 @@ export interface ReviewSubjects {
   errorTypeState: (projectKey: number, errorType: string) => ErrorTypeState
 }
 
-/** Reads spans, the votes and claims on them, their output schemas, and the state of error types in their projects, in one round trip. */
+/**
+ * Reads spans, the votes and claims on them, their output schemas, and the state of error types in their projects, in
+ * one round trip.
+ */
 export async function findReviewSubjects(
   store: Store,
   spanIds: readonly string[],
@@ -252,11 +255,11 @@ export interface ReviewDraft {
 }
 
 /**
- * Adds decisions to their spans' histories. A decision is skipped if someone else has decided or voted on its span since
- * it was read or has claimed it. The batch also ends the spans' claims, stores comments as feedback, adds an audit entry for
- * each decision, ends votes on the spans, and, if the project's settings say so, requests the attribution of corrections, except imported ones.
- * Returns the added decisions by id, each with whether the output has changed since it was read, and the keys of the traces to attribute.
- * Takes one round trip. Spans must be unique.
+ * Adds decisions to their spans' histories. A decision is skipped if someone else has decided or voted on its span
+ * since it was read or has claimed it. The batch also ends the spans' claims, stores comments as feedback, adds an
+ * audit entry for each decision, ends votes on the spans, and, if the project's settings say so, requests the
+ * attribution of corrections, except imported ones. Returns the added decisions by id, each with whether the output has
+ * changed since it was read, and the keys of the traces to attribute. Takes one round trip. Spans must be unique.
  */
 export async function addReviews(
   store: Store,

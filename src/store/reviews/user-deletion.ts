@@ -27,9 +27,9 @@ import { renameInEvents } from '../webhooks/cleanup.ts'
 /*
  * A deleted user's records stay, under a random id that can't be traced back. An index of records by user would cost a
  * write for every piece of feedback. Instead, a job walks the organization in bounded pieces, and walks it again once
- * no isolate can have one of the user's keys cached. Claims in the rows of spans expire on their own. The job deletes the
- * user's other claims, and assignments. A pass goes through one database after the other, and `user_deletions`, in the
- * control database, has its progress.
+ * no isolate can have one of the user's keys cached. Claims in the rows of spans expire on their own. The job deletes
+ * the user's other claims, and assignments. A pass goes through one database after the other, and `user_deletions`, in
+ * the control database, has its progress.
  */
 
 /** A deletion in progress: not all of the user's records have the new id yet. */

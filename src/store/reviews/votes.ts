@@ -256,7 +256,10 @@ const isCast = ({ id, traceKey, spanId, round, outputRevision }: Place, act: Act
   sql`(${votes.traceKey} = ${traceKey} and ${votes.spanId} = ${spanId} and ${votes.round} = ${round}
     and ${votes.outputRevision} = ${outputRevision} and ${votes.userId} = ${actorOf(act) ?? ''} and ${votes.id} = ${id})`
 
-/** Whether a span still has the votes and decisions that a draft was based on, besides the decision that follows from it. */
+/**
+ * Whether a span still has the votes and decisions that a draft was based on, besides the decision that follows from
+ * it.
+ */
 const isUnchanged = ({ traceKey, spanId, round, voteNumberBefore, reviewId }: Place): SQL =>
   sql`(${spans.id} = ${spanId} and ${spans.traceKey} = ${traceKey} and ${spans.voteNumber} = ${voteNumberBefore}
     and iif(${reviewId} is null, ${spans.reviewNumber} = ${round}, exists (

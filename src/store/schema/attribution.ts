@@ -91,7 +91,9 @@ export const attributions = sqliteTable(
     evidence: text('evidence', { mode: 'json' }).$type<readonly Evidence[]>().notNull(),
     /** `rules`, or the model's name. */
     engine: text('engine').notNull(),
-    /** The version of the rules, or of the question for a model. Answers that are older than this column have version 1. */
+    /**
+     * The version of the rules, or of the question for a model. Answers that are older than this column have version 1.
+     */
     engineVersion: text('engine_version').notNull().default('1'),
     durationMs: integer('duration_ms').notNull(),
     /** The model's usage. Null for the rules, or if the provider didn't report it. */

@@ -81,8 +81,8 @@ export const outputDays = sqliteTable(
 )
 
 /**
- * The tokens, cost, and durations of the spans with an output to review and of the model calls, by day, step, and prompt
- * version, as of cron's last count.
+ * The tokens, cost, and durations of the spans with an output to review and of the model calls, by day, step, and
+ * prompt version, as of cron's last count.
  */
 export const useDays = sqliteTable(
   'use_days',

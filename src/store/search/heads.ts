@@ -135,7 +135,10 @@ function countComplete(searched: readonly TraceKeys[], rows: readonly { traceKey
   return searched.findIndex(({ key }) => key === last)
 }
 
-/* These statements don't sort, because a sort would read all rows first. Rows are already in the order of traces and ids. */
+/*
+ * These statements don't sort, because a sort would read all rows first. Rows are already in the order of traces and
+ * ids.
+ */
 
 const from = (searched: readonly TraceKeys[]) =>
   TRACES.from(TRACES.encodeAll(searched.map(({ key, rootSpanId }) => ({ key, rootSpanId }))))

@@ -86,8 +86,8 @@ export const isAnyCut = (span: FoldedSpan): boolean =>
 
 /**
  * Prepares spans for a response, with up to `maxBytes` of their values in full. Takes one round trip if agents ever
- * suggested decisions on any of them, and one at the same time if anybody voted on them. Returns undefined if an object is gone, which happens if the trace is purged in
- * the meantime.
+ * suggested decisions on any of them, and one at the same time if anybody voted on them. Returns undefined if an object
+ * is gone, which happens if the trace is purged in the meantime.
  */
 export async function showSpans(
   store: Store,

@@ -29,8 +29,8 @@ export interface NewOutput {
 const OUTPUTS = rowSet(['traceUuid', 'spanId', 'revision', 'hash'])
 
 /**
- * Handles outputs that arrived in traces with reviews: marks reviewed spans stale if one of these outputs is current and
- * differs from the judged one, and has cron bring the traces' dataset items up to date.
+ * Handles outputs that arrived in traces with reviews: marks reviewed spans stale if one of these outputs is current
+ * and differs from the judged one, and has cron bring the traces' dataset items up to date.
  */
 export async function markStale(store: Store, outputs: readonly NewOutput[], now: number): Promise<void> {
   if (outputs.length === 0) return

@@ -49,8 +49,8 @@ interface TurnQuery {
 
 /**
  * A page of a group's traces, each with the span that shows what it answered, and their feedback. Scans at most 5,000
- * traces in each database and ends when the values fill a page, so `turns` may be short even if more follow. Takes two round trips, one
- * or two more for reviews that roots share, and R2 reads for large values.
+ * traces in each database and ends when the values fill a page, so `turns` may be short even if more follow. Takes two
+ * round trips, one or two more for reviews that roots share, and R2 reads for large values.
  */
 export async function listTurns(
   store: Store,

@@ -37,9 +37,10 @@ export interface ShownVotes {
 export const NO_VOTES: ShownVotes = { votes: [], isDisputed: false, reviewers: null }
 
 /**
- * Reads the votes on spans, oldest first. Under a blind policy, a reviewer sees only their own until the span is decided. Takes one round trip, unless nobody ever voted on the spans or they come with
- * their votes. Corrections in R2 are shown in full up to `MAX_SUGGESTION_BYTES`, for a single span up to `maxBytes`.
- * Returns undefined if an object is gone.
+ * Reads the votes on spans, oldest first. Under a blind policy, a reviewer sees only their own until the span is
+ * decided. Takes one round trip, unless nobody ever voted on the spans or they come with their votes. Corrections in R2
+ * are shown in full up to `MAX_SUGGESTION_BYTES`, for a single span up to `maxBytes`. Returns undefined if an object is
+ * gone.
  */
 export async function readVotes(
   store: Store,

@@ -181,7 +181,10 @@ async function selectWatches(store: Store, of: Watched): Promise<Map<string, Wat
   )
 }
 
-/** What to read of a watch's decisions on each version. Once there is a look, those before it count only as of that look. */
+/**
+ * What to read of a watch's decisions on each version. Once there is a look, those before it count only as of that
+ * look.
+ */
 const before = (read: (decisions: SQL) => SQL): SQL => sql`iif(
   exists (select 1 from ${watchLooks} where ${watchLooks.textKey} = watched.text_key
     and ${watchLooks.activatedAt} = watched.activated_at),
@@ -484,8 +487,8 @@ async function readDecisions({ shards }: Store, lists: readonly FirstDecisions[]
 }
 
 /**
- * Looks through the deployment's next `SCANNED_TEXTS` texts, after the one with a key, for prompts that may have a watch.
- * Also returns the key to continue after, or null at the end.
+ * Looks through the deployment's next `SCANNED_TEXTS` texts, after the one with a key, for prompts that may have a
+ * watch. Also returns the key to continue after, or null at the end.
  */
 export async function listWatchedPrompts(
   { database }: UnscopedStore,

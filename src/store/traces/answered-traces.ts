@@ -59,7 +59,8 @@ const isRecorded = (
   )
 
 /**
- * The same for the current trace, if the viewer may see its answer. Undefined if the filter has no condition on answers.
+ * The same for the current trace, if the viewer may see its answer. Undefined if the filter has no condition on
+ * answers.
  */
 export const isAnswered = (store: Store, project: Project, filter: AnswerFilter): SQL | undefined =>
   asksForAnswer(filter) ? and(hasAnswer(project, filter, sql`${traces.key}`), isAnswerShown(store)) : undefined

@@ -7,7 +7,10 @@ import { organizations } from '../schema/accounts.ts'
 import { traces } from '../schema/traces.ts'
 import type { TraceRecord } from './trace-rows.ts'
 
-/** Finds a database's traces whose root didn't arrive in time, by organization. Those that have waited longest come first. */
+/**
+ * Finds a database's traces whose root didn't arrive in time, by organization. Those that have waited longest come
+ * first.
+ */
 export async function findDueTraces(
   { database, control }: UnscopedStore,
   now: number,

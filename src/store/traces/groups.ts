@@ -57,8 +57,8 @@ interface FoundGroup extends Omit<TraceGroup, 'isMinimum'> {
 
 /**
  * A page of the groups of a project's traces by the values at `path`, in the order of their newest traces. Each group
- * is listed once, at its newest trace. Scans at most 5,000 traces in each database and 4 MiB of metadata, so `groups` may
- * be short even if more follow. Takes two round trips.
+ * is listed once, at its newest trace. Scans at most 5,000 traces in each database and 4 MiB of metadata, so `groups`
+ * may be short even if more follow. Takes two round trips.
  */
 export async function listGroups(
   store: Store,

@@ -12,8 +12,8 @@ import { traces } from '../schema/traces.ts'
 
 /*
  * Finds the database of a trace and of what belongs to it. With one database, nothing is read. If nothing is found, the
- * caller gets a store without it, and its own query finds nothing either. If a database doesn't respond, only what may be
- * in it has no place.
+ * caller gets a store without it, and its own query finds nothing either. If a database doesn't respond, only what may
+ * be in it has no place.
  */
 
 /** The store of the trace with this read id. */
@@ -89,7 +89,9 @@ async function placesIn(store: Store, ids: readonly string[], epochs: readonly (
   return { stores, failure: failures[0]?.error ?? new EpochBegins() }
 }
 
-/** Looks for traces in these databases, and reads their clocks. Doesn't wait for the rest of them once all are found. */
+/**
+ * Looks for traces in these databases, and reads their clocks. Doesn't wait for the rest of them once all are found.
+ */
 async function findTraces(databases: readonly Store[], ids: readonly string[]) {
   const stores = new Map<string, Store>()
   const clocks: number[] = []

@@ -52,9 +52,9 @@ export async function takeDueProjects({ database }: UnscopedStore, now: number, 
 
 /**
  * Deletes a project's data in up to `steps` bounded statements for each database. `onTraces` receives the keys of the
- * deleted traces and their database, from which they must then be purged. Returns whether it's done for now; if not, the
- * job is sent again. Safe to run twice or concurrently, because each step only deletes rows that still exist, and only
- * if the project is deleted.
+ * deleted traces and their database, from which they must then be purged. Returns whether it's done for now; if not,
+ * the job is sent again. Safe to run twice or concurrently, because each step only deletes rows that still exist, and
+ * only if the project is deleted.
  */
 export async function purgeProject(
   store: Store,

@@ -6,8 +6,8 @@ import { projects } from '../schema/accounts.ts'
 import { datasetEntries, datasetRemovals, datasets } from '../schema/datasets.ts'
 
 /**
- * Deletes some of a deleted trace's dataset items, from every version, and takes them out of the counts. Returns whether
- * there may be more. If part of it runs twice, it finds no items the second time.
+ * Deletes some of a deleted trace's dataset items, from every version, and takes them out of the counts. Returns
+ * whether there may be more. If part of it runs twice, it finds no items the second time.
  */
 export async function deleteItems(
   { database, organization }: Store,

@@ -115,8 +115,8 @@ interface PageQuery {
 }
 
 /**
- * A page of a project's matching traces, newest first, in one round trip, or two with `nameContains`. Scans at most 5,000
- * traces in each database, so `items` may be short even if more traces follow.
+ * A page of a project's matching traces, newest first, in one round trip, or two with `nameContains`. Scans at most
+ * 5,000 traces in each database, so `items` may be short even if more traces follow.
  */
 export const listTraces = (
   store: Store,
@@ -186,7 +186,10 @@ export interface SearchedTrace extends TracePosition {
   metadataBytes: number
 }
 
-/** Finds the traces of one database that a search for a text starts from. The page may start with a trace, instead of after it. */
+/**
+ * Finds the traces of one database that a search for a text starts from. The page may start with a trace, instead of
+ * after it.
+ */
 export async function findSearched(
   store: Store,
   project: Project,
@@ -245,8 +248,8 @@ export async function findListedPlaced<Place extends { shard: number; key: numbe
 }
 
 /**
- * The filter with the keys of the traces that a page scans and whose names contain the text. Takes a round trip, because
- * SQLite can compare only ASCII regardless of case.
+ * The filter with the keys of the traces that a page scans and whose names contain the text. Takes a round trip,
+ * because SQLite can compare only ASCII regardless of case.
  */
 async function withNames(store: Store, project: Project, filter: TraceFilter, page: PageQuery): Promise<TraceFilter> {
   const { nameContains } = filter

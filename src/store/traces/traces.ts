@@ -141,8 +141,8 @@ export async function deleteTraces(
   const { database } = store
   const revision = newRevision()
   const purgeDueAt = act.at + RESEND_AFTER_MS
-  // If the reply was lost and the batch is retried, these deletions must still report success and must not delete traces
-  // that were created in the meantime with the same ids.
+  // If the reply was lost and the batch is retried, these deletions must still report success and must not delete
+  // traces that were created in the meantime with the same ids.
   const thisDeletion = alias(traces, 'this_deletion')
   const isTombstone = and(
     eq(thisDeletion.organizationKey, store.organization.key),

@@ -15,8 +15,9 @@ import { findDuePass, savePass } from '../core/sweeps.ts'
 import { webhookDeliveries, webhookEvents, webhooks } from '../schema/webhooks.ts'
 
 /*
- * What removes events and deliveries: deletion of their trace or project, 30 days, and the deletion of their webhook. No
- * index finds deliveries by event, so each statement here looks for an event's deliveries to each webhook that may have received it. Deliveries of deleted webhooks are found by walking the webhooks' keys.
+ * What removes events and deliveries: deletion of their trace or project, 30 days, and the deletion of their webhook.
+ * No index finds deliveries by event, so each statement here looks for an event's deliveries to each webhook that may
+ * have received it. Deliveries of deleted webhooks are found by walking the webhooks' keys.
  */
 
 const RECEIVERS = rowSet(['key', 'organizationKey', 'projectKey'])
@@ -38,8 +39,8 @@ async function receiversFor(
 }
 
 /**
- * The query of the primary keys of events' deliveries, without those of deleted webhooks. `condition` selects `event`, a
- * row of `webhook_events`.
+ * The query of the primary keys of events' deliveries, without those of deleted webhooks. `condition` selects `event`,
+ * a row of `webhook_events`.
  */
 const deliveriesOf = (condition: SQL, receivers: SQL): SQL => sql`
   select receiver.key, event.sequence from ${webhookEvents} event cross join ${receivers}
@@ -118,8 +119,8 @@ export async function renameInEvents(
 type Place = { stage: 'events'; after: number } | { stage: 'webhooks'; after: number }
 
 /**
- * Continues a pass over a database's old events and deleted webhooks, by one bounded piece. Returns whether there's more to do now. Safe
- * to run twice or concurrently.
+ * Continues a pass over a database's old events and deleted webhooks, by one bounded piece. Returns whether there's
+ * more to do now. Safe to run twice or concurrently.
  */
 export async function deleteOldEvents(unscoped: UnscopedStore, now: number): Promise<boolean> {
   const saved = await findDuePass(unscoped, 'webhooks', now)
