@@ -7,9 +7,9 @@ import { MAX_EXPORT_BYTES } from '../limits.ts'
 const MAX_FIELD_BYTES = 512
 
 /**
- * Creates a trace, or takes an export, because exporters configured with `{base_url}/api` send to the path of `postTrace`.
- * Protobuf bodies, and JSON bodies whose first field belongs to an export, go to `exportTraces`, in any content encoding.
- * Everything else is a trace: as an export, it would be empty and succeed.
+ * Creates a trace or takes an export, because exporters configured with `{base_url}/api` send to `postTrace`'s path.
+ * Protobuf bodies, and JSON bodies whose first field belongs to an export, go to `exportTraces`, in any content
+ * encoding. Everything else is a trace. Read as an export, it would be empty and succeed.
  */
 export const postTraceOrExport: Endpoint = {
   contract: postTrace.contract,
@@ -22,7 +22,7 @@ export const postTraceOrExport: Endpoint = {
   },
 }
 
-/** The endpoint for exports on this path. Loaded with the first one, like all code that reads exports. */
+/** The endpoint for exports on this path. Loaded on the first export, like all code that reads exports. */
 async function exportEndpoint(): Promise<Endpoint> {
   const { exportTraces } = await import('./traces.ts')
   return exportTraces.find(({ contract }) => contract.path === postTrace.contract.path) ?? postTrace

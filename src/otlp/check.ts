@@ -31,7 +31,7 @@ const isNone = (id: string): boolean => /^0*$/.test(id)
 
 /**
  * Yields the valid spans, each with an end no earlier than its start, and counts the others by reason. Errors: 400 if
- * no span has an id. That happens if the export contains log records, whose fields have the same numbers.
+ * no span has an id. That happens if the export contains log records, whose fields have the same numbers as a span's.
  */
 export function* checkSpans(spans: Unread<UncheckedSpan>): Work<Decoded<TelemetrySpan>> {
   let hasIds: boolean | undefined
@@ -97,5 +97,5 @@ export function* paced<RecordType>(found: Unread<RecordType>, take: (read: () =>
   }
 }
 
-/** How many resources or scopes without records count as much work as one record. */
+/** How many resources or scopes without records take as much work as one record. */
 const EMPTY_PARTS_PER_RECORD = 50

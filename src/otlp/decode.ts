@@ -7,15 +7,15 @@ import { countProtobufDataPoints, logsOfProtobuf, spansOfProtobuf } from './prot
 import type { Decoded, TelemetryLog, TelemetrySpan } from './reading/telemetry.ts'
 
 /**
- * Decodes the spans of an export to a traces path. Errors: 400 if the body isn't an export of spans, 413 if it's too
- * large.
+ * Decodes the spans in an export sent to a traces path. Errors: 400 if the body isn't an export of spans, 413 if it's
+ * too large.
  */
 export const decodeTraces = (body: Uint8Array, type: MediaType): Work<Decoded<TelemetrySpan>> =>
   decoded(function* () {
     return yield* checkSpans(isJsonType(type) ? spansOfJson(yield* parseExport(body, 'traces')) : spansOfProtobuf(body))
   })
 
-/** Decodes the log records of an export to a logs path. Errors: 400, 413. */
+/** Decodes the log records in an export sent to a logs path. Errors: 400, 413. */
 export const decodeLogs = (body: Uint8Array, type: MediaType): Work<Decoded<TelemetryLog>> =>
   decoded(function* () {
     return yield* checkLogs(isJsonType(type) ? logsOfJson(yield* parseExport(body, 'logs')) : logsOfProtobuf(body))
@@ -30,7 +30,8 @@ export const countDataPoints = (body: Uint8Array, type: MediaType): Work<number>
   })
 
 /**
- * Maps protobufjs's plain errors and range errors, which invalid bytes cause, to a 400. A TypeError would be our bug.
+ * Maps protobufjs's plain errors and range errors, which invalid bytes cause, to a 400 error. A TypeError would be our
+ * bug.
  */
 function* decoded<Result>(decode: () => Work<Result>): Work<Result> {
   try {

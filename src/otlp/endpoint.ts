@@ -9,7 +9,7 @@ import type { Outcome } from './outcome.ts'
 import { type ExportBody, otlp } from './protocol.ts'
 import type { Signal } from './reading/telemetry.ts'
 
-/** The base paths where clients send exports: the documented one, none, and those of other services' SDKs. */
+/** The base paths where clients send exports: the documented path, no path, and the paths in other services' SDKs. */
 const BASES = ['/api/v1/otel', '', '/api/public/otel', '/otel', '/api'] as const
 
 const Export = v.pipe(
@@ -48,7 +48,7 @@ const contractOf = (signal: Signal, base: (typeof BASES)[number]) =>
 /** The context of an export handler. */
 export type ExportContext = Context<ReturnType<typeof contractOf>>
 
-/** Declares the OTLP/HTTP endpoints of a signal at each base, so a client needs only an address and a key. */
+/** Declares the OTLP/HTTP endpoints for a signal at each base path, so a client needs only an address and a key. */
 export function exportEndpoints(signal: Signal, handler: (context: ExportContext) => Promise<Outcome>): Endpoint[] {
   const protocol = otlp(signal)
   return BASES.map(base => {

@@ -26,7 +26,7 @@ const exportedMessage = {
   body: { kvlistValue: { values: attributesOf({ content: QUESTION.question }) } },
 }
 
-/** An export of each signal and its response. */
+/** For each signal, an export and its response. */
 export const exportExamples: Readonly<Record<Signal, Example>> = {
   traces: { body: { resourceSpans: [{ scopeSpans: [{ spans: [exportedSpan] }] }] }, answers: { 200: {} } },
   logs: { body: { resourceLogs: [{ scopeLogs: [{ logRecords: [exportedMessage] }] }] }, answers: { 200: {} } },

@@ -157,8 +157,8 @@ const sharesText = ({ span, step }: ReadSpan): boolean =>
 const jsonOf = (value: unknown): string | null => (value === undefined ? null : JSON.stringify(value))
 
 /**
- * The prompt that a step used. Steps that call a model always use one, even if they don't name it. Other steps only use
- * one if they give its id. A number without a name refers to the step's own prompt.
+ * The prompt that a step used. Steps that call a model always use one, even if they don't name it. Other steps use one
+ * only if they give its id. A number without a name refers to the step's own prompt.
  */
 function promptOf({ kind, stepId, prompt }: SpanStep): ExportedSpan['prompt'] {
   if (kind !== 'llm' && kind !== 'prompt' && prompt?.id === undefined) return null

@@ -27,7 +27,7 @@ const MIN_CONTAINER_BYTES = 256
  * size, such as `Once upon… [cut, 123456 bytes]`. Parts nested too deep become JSON text.
  */
 export function fitted(value: Json, maxBytes: number): Fitted {
-  // Nearly every value is far smaller. This estimate shows that without serializing anything.
+  // Nearly every value is far smaller than the limit. This estimate shows that without serializing anything.
   if (largestJson(value, maxBytes, 0) <= maxBytes) return { value, cuts: [] }
   const cuts: Cut[] = []
   const shallow = nestsTooDeep(value, 0) ? flattened(value, 0, '', cuts) : value
@@ -37,7 +37,7 @@ export function fitted(value: Json, maxBytes: number): Fitted {
 }
 
 /**
- * An upper bound of the value's JSON size in bytes, Infinity if it nests too deep. Stops as soon as it exceeds
+ * An upper bound on the value's JSON size in bytes. Infinity if the value nests too deep. Stops as soon as it exceeds
  * `enough`.
  */
 function largestJson(value: Json, enough: number, depth: number): number {

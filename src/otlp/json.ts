@@ -73,7 +73,7 @@ function* records<RecordType>(
   }
 }
 
-/** Replaces invalid UTF-8, as in protobuf, because one broken string must not lose an export. */
+/** Replaces invalid UTF-8, as in protobuf, because one broken string must not cost us a whole export. */
 const decoder = new TextDecoder()
 
 /**
@@ -105,7 +105,7 @@ export function* parseExport(request: Uint8Array, signal: Signal): Work<JsonObje
 
 const snakeCase = (name: string): string => name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)
 
-/** Runs `read` and prepends the place to the path of its errors. */
+/** Runs `read` and prepends the place to the path in its errors. */
 function within<Read>(place: string, read: () => Read): Read {
   try {
     return read()
@@ -301,8 +301,8 @@ function countOf(value: Json | undefined): number {
 }
 
 /**
- * An enumeration value by number or by name. The specification forbids names, but some senders use them. Unknown values
- * become the first name.
+ * An enumeration value, given by number or by name. The specification forbids names, but some senders use them. Unknown
+ * values become the first name.
  */
 function enumeration<const Names extends readonly [string, ...string[]]>(
   value: Json | undefined,
@@ -316,7 +316,7 @@ function enumeration<const Names extends readonly [string, ...string[]]>(
 
 const MAX_ID_BYTES = 16
 
-/** Replaces an unreadable id. The record is then rejected and not mistaken for one without an id. */
+/** Replaces an unreadable id. The record is then rejected instead of being mistaken for one without an id. */
 const UNREADABLE_ID = 'unreadable'
 
 /**

@@ -36,8 +36,8 @@ const READERS: ReadonlyMap<string, (log: TelemetryLog, name: string) => SpanMess
 const CLAUDE_CODE = 'claude_code.'
 
 /**
- * The messages that a record adds to its span's input and output, in order. Empty if the record belongs to no span, has
- * no content, or had its content omitted by the sender. `reasonForNothing` says which.
+ * The messages that a record adds to its span's input and output, in order. Empty if the record belongs to no span or
+ * has no content, or if the sender omitted its content. `reasonForNothing` says which.
  */
 export function messagesOf(log: TelemetryLog): SpanMessage[] {
   if (log.traceId === null || log.spanId === null) return []

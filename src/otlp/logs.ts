@@ -78,7 +78,7 @@ interface ReadLog {
   messages: readonly SpanMessage[]
 }
 
-/** Makes an observation of each input message, because more may follow, and one of all the answers of a span. */
+/** Makes one observation for each input message, because more may follow, and one for all of a span's answers. */
 async function observationsOf(project: Project, logs: readonly ReadLog[], now: number): Promise<ObservationDraft[]> {
   const bySpan = Map.groupBy(logs, ({ log }) => `${log.traceId}:${log.spanId}`)
   const entries = [...bySpan.values()].flatMap(spanLogs => {

@@ -35,7 +35,7 @@ import type { SpanStep } from './span-step.ts'
 import type { Twins } from './twins.ts'
 
 /**
- * The `trace_id` of a span's trace: a valid `countersign.trace_id` of the span or its resource, or else OpenTelemetry's
+ * The `trace_id` of a span's trace: a valid `countersign.trace_id` on the span or its resource, or else OpenTelemetry's
  * id.
  */
 export function traceIdOf({ traceId, attributes, source }: TelemetrySpan | TelemetryLog): string {
@@ -45,7 +45,7 @@ export function traceIdOf({ traceId, attributes, source }: TelemetrySpan | Telem
 
 /**
  * Converts a span to a step. Every convention reads the span, and the first one that has a value for a field sets it.
- * Attributes that no convention reads stay in the metadata. `twins` are those of the span's export.
+ * Attributes that no convention reads stay in the metadata. `twins` comes from the span's export.
  */
 export function stepOf(given: TelemetrySpan, twins?: Twins): SpanStep {
   const fit = new Fit()
@@ -158,7 +158,7 @@ class Readings {
     return undefined
   }
 
-  /** Everything that conventions take for the input or the output, best first. */
+  /** Everything that conventions take as the input or the output, best first. */
   contents(side: 'input' | 'output'): Json[] {
     const values = [...this.#readings.map(r => r[side]), ...this.#readings.map(r => r.fallback?.[side])]
     return values.filter(value => value !== undefined)
@@ -285,8 +285,8 @@ function errorOf(reader: SpanReader): JsonObject | undefined {
 }
 
 /**
- * The prompt of a model call or a prompt span. Spans around them repeat it, so theirs is ignored, except in our own
- * attribute, which counts on every span.
+ * The prompt of a model call or a prompt span. Spans around them repeat it, so their copies are ignored. Only our own
+ * attribute counts on every span.
  */
 function promptOf(
   readings: Readings,

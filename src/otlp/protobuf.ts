@@ -45,7 +45,7 @@ class ExportReader extends $protobuf.Reader {
     this.#allowance = allowance
   }
 
-  /** A reader of a message inside this one. */
+  /** A reader for a message inside this one. */
   over(message: Uint8Array): ExportReader {
     return new ExportReader(message, this.#allowance)
   }

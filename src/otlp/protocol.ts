@@ -10,7 +10,7 @@ import { type MediaType, mediaTypeOf } from './media-type.ts'
 import type { Outcome } from './outcome.ts'
 import type { Signal } from './reading/telemetry.ts'
 
-/** An export's body, not read yet. It's never kept, because the decoded records are as large. */
+/** An export's body, not read yet. It's never kept, because the decoded records are just as large. */
 export class ExportBody {
   readonly #request: Request
 
@@ -18,9 +18,7 @@ export class ExportBody {
     this.#request = request
   }
 
-  /**
-   * Reads and decodes the body. Works only once. Errors, in this order: those of `readBytes`, 415, those of `decode`.
-   */
+  /** Reads and decodes the body. Works only once. Errors, in this order: from `readBytes`, 415, from `decode`. */
   async decode<Decoded>(decode: (body: Uint8Array, type: MediaType) => Work<Decoded>): Promise<Decoded> {
     const bytes = await readExport(this.#request)
     return inTurns(decode(bytes, mediaTypeOf(contentTypeOf(this.#request))))

@@ -44,7 +44,7 @@ export function factsOfLogs(logs: readonly TelemetryLog[]): TraceFacts {
   }
 }
 
-/** A rank after every fact from spans. */
+/** A class that ranks after every fact from spans. */
 const LAST_CLASS = '9'
 const UNNAMED = 'trace'
 

@@ -19,7 +19,7 @@ import type { SpanOutline } from './span-step.ts'
 const UNREADABLE = 'an internal error occurred while reading them'
 const ON_OTHER_TRACE = 'another trace in the organization has a span with this id'
 
-/** Stores spans in their traces, and people's judgments in the spans as feedback. */
+/** Stores spans in their traces, and stores people's judgments from the spans as feedback. */
 export const exportTraces = exportEndpoints('traces', async context => {
   const outcome = new Outcome()
   for (const [project, spans] of await readSpans(context, outcome)) {
@@ -57,7 +57,9 @@ async function save(
   await saveJudgments(context, project, outlines)
 }
 
-/** Stores people's judgments in spans as feedback. Their ids are derived, so sending them again adds nothing. */
+/**
+ * Stores people's judgments from spans as feedback. The feedback's ids are derived, so sending it again adds nothing.
+ */
 async function saveJudgments(
   { caller, store, now, enqueue }: ExportContext,
   project: PlacedProject,

@@ -3,9 +3,9 @@ import type { TelemetrySpan } from './reading/telemetry.ts'
 
 /*
  * Finds pairs of spans that record the same model call. Some clients record a call twice: an instrumentation records
- * its content, and the provider's own SDK its usage once more; Logfire sends the answer of a streamed call in a record
- * of its own; Mastra sends a call's content with the step around it. A single span doesn't show that, so this looks at
- * all spans in an export. If the two spans arrive in different exports, both are treated as calls.
+ * its content, and the provider's own SDK records its usage once more; Logfire sends the answer of a streamed call in a
+ * record of its own; Mastra sends a call's content with the step around it. A single span doesn't show that, so this
+ * file looks at all spans in an export. If the two spans arrive in different exports, both are treated as calls.
  */
 
 /** What the pairs in one export show. */
@@ -55,7 +55,7 @@ const CALLS: ReadonlyMap<string, RegExp> = new Map([
   ['lmnr.span.type', /^LLM$/],
 ])
 
-/** LangSmith also calls prompts and parsers a chat. */
+/** LangSmith also calls prompts and parsers "chat". */
 function isCall({ attributes }: TelemetrySpan): boolean {
   const kind = attributes.get('langsmith.span.kind')
   if (kind !== undefined) return kind === 'llm'
@@ -98,7 +98,10 @@ const isStreamedAnswer = ({ source, attributes }: TelemetrySpan): boolean =>
 
 const ANSWER = ['gen_ai.output.messages', 'gen_ai.response.finish_reasons', 'response_data']
 
-/** The answer of each streamed call, in order: the first call of the same request that has none yet. Adds the records. */
+/**
+ * The answers to streamed calls. Each goes to the first call with the same request that has none yet. Adds to
+ * `repeated`.
+ */
 function answersOf(
   spans: readonly TelemetrySpan[],
   streamed: readonly TelemetrySpan[],

@@ -8,9 +8,9 @@ import { modelConfig, toolNames } from '../reading/model-config.ts'
 import { valueFrom } from '../reading/span-content.ts'
 
 /*
- * Claude Code's spans, a beta feature. They contain texts only if the user allows it, with labels such as `[USER]` and
+ * Claude Code's spans, a beta feature. They contain text only if the user allows it, with labels such as `[USER]` and
  * `[TOOL RESULT: <id>]`. Otherwise the model's answers are only in log records. Source:
- * code.claude.com/docs/en/monitoring-usage, and third-party recordings of versions 2.1.
+ * code.claude.com/docs/en/monitoring-usage, and third-party recordings of 2.1 releases.
  */
 
 const KINDS_OF_TYPES: ReadonlyMap<string, StepKind> = new Map([
@@ -106,7 +106,7 @@ const detailsOf = (span: SpanReader): JsonObject =>
 
 const INPUTS = ['bash_command', 'file_path']
 
-/** Reads the event that records a tool's work: a command and its output, or a file with its content and changes. */
+/** Reads the event that records what a tool did: a command and its output, or a file with its content and changes. */
 function outputEvent(span: SpanReader): { input: JsonObject; output: Json | undefined } {
   const fields = span.events('tool.output').flatMap(({ attributes }) => [...attributes])
   const input = parsedObject(fields.filter(([key]) => INPUTS.includes(key))) ?? {}
@@ -115,7 +115,7 @@ function outputEvent(span: SpanReader): { input: JsonObject; output: Json | unde
   return { input, output: isPlain ? output.output : output }
 }
 
-/** Splits the messages since the last request into user texts and tool results. */
+/** Splits the messages since the last request into user text and tool results. */
 function contextMessages(context: string | undefined): Message[] {
   if (context === undefined) return []
   const parts = context.split(/\n\n---\n\n(?=\[(?:USER|TOOL RESULT: [^\]\n]*)\]\n)/, MAX_CONVERSATION_MESSAGES + 1)
@@ -128,7 +128,7 @@ function contextMessages(context: string | undefined): Message[] {
   })
 }
 
-/** Reads a text. If the user didn't allow texts, the redaction mark stays among the attributes. */
+/** Reads text. If the user didn't allow it, the redaction mark stays among the attributes. */
 const shown = (span: SpanReader, key: string): string | undefined =>
   taken(span, key, value => (isRedacted(value) ? undefined : textOf(value)))
 

@@ -5,8 +5,8 @@ import { modelConfig } from '../reading/model-config.ts'
 import type { TelemetryEvent } from '../reading/telemetry.ts'
 
 /*
- * The Codex CLI traces its own functions, in hundreds of spans per prompt. This reads only the spans that do work for
- * the prompt. Texts are only in log records, which belong to the spans that have the same events. Source: recorded
+ * The Codex CLI traces its own functions, in hundreds of spans per prompt. This convention reads only the spans that do
+ * work for the prompt. Text is only in log records, which belong to the spans with the same events. Source: recorded
  * exports of version 0.169.
  */
 

@@ -37,7 +37,7 @@ export const genAiEvents: Convention = {
   },
 }
 
-/** Spring AI sends the texts alone. */
+/** Spring AI sends only the text of each message. */
 const areTexts = (value: Json | undefined): value is string[] =>
   Array.isArray(value) && value.length > 0 && value.every(item => typeof item === 'string')
 
@@ -55,8 +55,8 @@ const contentOf = (span: SpanReader, side: 'prompt' | 'completion'): Json | unde
     .find(value => value !== undefined && value !== null)
 
 /**
- * Reads a message from an event's or a log record's attributes, or from the JSON in one of them, as Azure's SDKs send
- * it.
+ * Reads a message from an event's or a log record's attributes, or from JSON in one of the attributes, as Azure's SDKs
+ * send it.
  */
 export function messageOf({ name, attributes }: Pick<TelemetryEvent, 'name' | 'attributes'>): Json {
   const fields = [...attributes].filter(([key]) => !key.startsWith('gen_ai.') && !key.startsWith('event.'))
@@ -77,7 +77,9 @@ export function messageOf({ name, attributes }: Pick<TelemetryEvent, 'name' | 'a
   }
 }
 
-/** A choice contains its message or only the message's content. Strands adds the results of the calls in it. */
+/**
+ * A choice contains its message or only the message's content. Strands adds the results of the message's tool calls.
+ */
 function messageFields(message: Json, tool: Json | undefined): JsonObject {
   if (isJsonObject(message)) return { ...message, ...present<JsonObject>({ tool }) }
   const results = valueFrom(isJsonObject(tool) ? tool.result : undefined)

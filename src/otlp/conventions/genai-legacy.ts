@@ -62,7 +62,7 @@ function numbered(span: SpanReader, prefix: string): Json | undefined {
   return unflatten(entries)
 }
 
-/** Content with more than text comes as JSON. */
+/** Content that isn't only text comes as JSON. */
 function partsOf(key: string, value: Json): Json {
   const parts = key.endsWith('.content') ? parsed(value) : value
   return Array.isArray(parts) && parts.every(isJsonObject) ? parts : value

@@ -9,9 +9,9 @@ import type { TelemetryEvent } from '../reading/telemetry.ts'
 
 /*
  * OpenTelemetry's semantic conventions for generative AI since 1.37: messages are attributes of the span, as JSON or
- * structured values, or of its event `gen_ai.client.inference.operation.details`. This also reads everything in older
- * versions except messages and documents. Vercel's AI SDK 7 writes this form. Source: semantic-conventions 1.41,
- * gen-ai.
+ * structured values, or of its event `gen_ai.client.inference.operation.details`. This convention also reads everything
+ * in older versions except messages and documents. Vercel's AI SDK 7 writes this form. Source: semantic-conventions
+ * 1.41, gen-ai.
  */
 
 const KINDS_OF_OPERATIONS: ReadonlyMap<string, StepKind> = new Map([

@@ -22,7 +22,7 @@ const KINDS_OF_ACTIONS: ReadonlyMap<string, StepKind> = new Map([
   ['util', 'chain'],
 ])
 
-/** Where an action ran. Its parents also have this. */
+/** Where an action ran. Its parents also have these attributes. */
 const OF_THE_ACTION = ['genkit:type', 'genkit:path', 'genkit:state', 'genkit:isRoot', 'genkit:metadata:subtype']
 
 export const genkit: Convention = {
@@ -34,20 +34,20 @@ export const genkit: Convention = {
     for (const key of OF_THE_ACTION) span.get(key)
     const asked = valueFrom(span.get('genkit:input'))
     const answered = valueFrom(span.get('genkit:output'))
-    // Besides the message, it has the usage and the provider's whole response.
+    // Besides the message, the output has the usage and the provider's whole response.
     const { message, finishReason, usage } = isJsonObject(answered) ? answered : {}
     if (kind !== 'llm') {
       const { response, finishReasons, ...content } = contentOf(kind, asked, message ?? answered)
       return present<Reading>({ kind, stepId: name, fallback: content })
     }
-    // A model's name has its plugin in front: openai/gpt-4.1-mini.
+    // A model's name starts with its plugin: openai/gpt-4.1-mini.
     const [, provider, model = name] = /^([^/]+)\/(.+)$/s.exec(name ?? '') ?? []
     const { messages, config } = isJsonObject(asked) ? asked : {}
     const { input, output } = contentOf(kind, messages === undefined ? asked : { messages }, message ?? answered)
     const tools = isJsonObject(asked) && asked.tools !== undefined ? toolNames(asked.tools) : []
     return present<Reading>({
       kind,
-      // Another model doesn't make it another step.
+      // A different model doesn't make it a different step.
       stepId: 'model',
       state: present<Record<string, Json>>({
         config: modelConfig(Object.entries(objectOf(config) ?? {}), model, tools),

@@ -52,7 +52,7 @@ export const CONVENTIONS: readonly Convention[] = [
   plain,
 ]
 
-/** All conventions, with these first. */
+/** All conventions, with the given ones first. */
 const before = (...conventions: Convention[]): readonly Convention[] => [
   ...conventions,
   ...CONVENTIONS.filter(convention => !conventions.includes(convention)),

@@ -7,7 +7,7 @@ import { retrievedChunks } from '../reading/retrieved-chunks.ts'
 import { contentOf, valueFrom } from '../reading/span-content.ts'
 
 /*
- * Langfuse's SDKs. Their span processor adds the trace's fields to every span, including those of other
+ * Langfuse's SDKs. Their span processor adds the trace's fields to every span, including spans from other
  * instrumentations. Source: langfuse-js 5.11, `packages/core/src/constants.ts`, and recorded exports.
  */
 
@@ -59,7 +59,7 @@ function kindOf(span: SpanReader): StepKind | undefined {
   return isGeneration && (kind === undefined || kind === 'task') ? 'llm' : kind
 }
 
-/** The OpenAI wrapper sends an unset parameter as an empty string, and an unset limit as infinite. */
+/** The OpenAI wrapper sends an unset parameter as an empty string, and an unset limit as infinity. */
 const configOf = (parameters: JsonObject | undefined): JsonObject | undefined =>
   parsedObject(
     Object.entries(parameters ?? {}).filter(([, value]) => value !== '' && value !== null && value !== 'Infinity'),
@@ -76,7 +76,7 @@ function usageOf(details: JsonObject | undefined): Usage | undefined {
   const input = count('input', 'prompt_tokens', 'input_tokens', 'promptTokens')
   const output = count('output', 'completion_tokens', 'output_tokens', 'completionTokens')
   const total = count('total', 'total_tokens', 'totalTokens')
-  // A provider's own numbers have the details in objects of their own.
+  // A provider's own numbers have the details in separate objects.
   const cached = numberOf(objectOf(details.prompt_tokens_details ?? details.input_tokens_details)?.cached_tokens)
   const reasoned = numberOf(
     objectOf(details.completion_tokens_details ?? details.output_tokens_details)?.reasoning_tokens,
@@ -96,7 +96,7 @@ const partsOf = (details: JsonObject, prefix: string): number | undefined =>
   sumOf(...Object.entries(details).map(([name, value]) => (name.startsWith(prefix) ? numberOf(value) : undefined)))
 
 function promptOf(span: SpanReader): PromptReference | undefined {
-  // Spans of other instrumentations have the second form.
+  // Spans from other instrumentations have the second form.
   for (const prefix of ['langfuse.observation.prompt', 'langfuse.prompt']) {
     const name = taken(span, `${prefix}.name`, textOf)
     const version = taken(span, `${prefix}.version`, value => numberOf(value) ?? textOf(value))

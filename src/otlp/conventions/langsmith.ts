@@ -58,8 +58,8 @@ function kindOf(type: string | undefined): StepKind | undefined {
 }
 
 /**
- * `traceable` reads the usage from the returned value but leaves it there, and puts a value that isn't an object into
- * `output`: null if the run failed.
+ * `traceable` reads the usage from the returned value but leaves it there. It wraps a value that isn't an object in
+ * `output`; if the run failed, that value is null.
  */
 function returned(output: Json | undefined): Json | undefined {
   const { usage_metadata, ...rest } = objectOf(output) ?? {}

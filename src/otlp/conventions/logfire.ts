@@ -14,9 +14,9 @@ import { valueFrom } from '../reading/span-content.ts'
 import { messageOf } from './genai-events.ts'
 
 /*
- * Logfire's SDKs, and pydantic-ai, whose instrumentation was built for them. For pydantic-ai, this reads only its
- * additions to OpenTelemetry's conventions: version 1 sends messages as lists of events, versions up to 2 use their own
- * names for agents and tools, and all versions send the messages of a whole run. Source: pydantic/logfire,
+ * Logfire's SDKs, and pydantic-ai, whose instrumentation was built for them. For pydantic-ai, this convention reads
+ * only the additions to OpenTelemetry's conventions: version 1 sends messages as lists of events, versions up to 2 use
+ * their own names for agents and tools, and all versions send the messages of a whole run. Source: pydantic/logfire,
  * `_internal/constants.py` and `integrations/llm_providers`; pydantic/pydantic-ai, `capabilities/instrumentation.py`,
  * `models/instrumented.py`, and the tests of their older versions.
  */
@@ -28,7 +28,7 @@ export const logfire: Convention = {
     const isPydanticAi = scope === 'pydantic-ai' || span.has('pydantic_ai.all_messages')
     const isLogfires = scope === 'logfire' || scope.startsWith('logfire.') || span.hasBelow('logfire.')
     if (!isPydanticAi && !isLogfires) return undefined
-    // Sent when the span starts, under its own id, with the span itself as its parent.
+    // This record is sent when the span starts. It has an id of its own, and the span itself is its parent.
     if (span.peek('logfire.span_type') === 'pending_span') return { isPending: true }
     const schema = taken(span, 'logfire.json_schema', objectOf)
     const agent = isPydanticAi ? idOf(span.peek('agent_name')) : undefined
@@ -57,7 +57,7 @@ export const logfire: Convention = {
   },
 }
 
-/** The caller's message template. Logfire's wrappers of model clients have templates that only name the model. */
+/** The caller's message template. Logfire's wrappers for model clients have templates that only name the model. */
 export const ownTemplate = (span: SpanReader): string | undefined => {
   const template = textOf(span.peek('logfire.msg_template'))
   return template === undefined || /\{(?:request_data|gen_ai\.)/.test(template) ? undefined : template
@@ -153,7 +153,7 @@ interface Call extends Content {
   usage: Usage | undefined
 }
 
-/** A model call through Logfire's wrappers of the OpenAI and Anthropic clients: the request and the response. */
+/** A model call through Logfire's wrappers for the OpenAI and Anthropic clients: the request and the response. */
 function callOf(span: SpanReader): Call | undefined {
   const request = objectOf(span.peek('request_data'))
   const name = textOf(request?.model)

@@ -55,7 +55,7 @@ export const mlflow: Convention = {
 
 const textIn = (span: SpanReader, key: string): string | undefined => taken(span, key, value => idOf(valueFrom(value)))
 
-/** Arguments of a model call, which MLflow's wrappers send a second time, each as an attribute. */
+/** Arguments to a model call, which MLflow's wrappers send a second time, each as an attribute. */
 function copiedArguments(span: SpanReader, asked: Json | undefined): Map<string, Json> {
   const copied = new Map<string, Json>()
   if (!isJsonObject(asked)) return copied

@@ -123,13 +123,13 @@ function kindOf(span: SpanReader): StepKind | undefined {
   if (span.span.source.scope.name !== 'openinference.instrumentation.llama_index') return kind
   // LlamaIndex records a public method and the private one that does its work, with the same content.
   if (/\._[a-z]\w*$/.test(span.span.name)) return 'generic'
-  // It also records methods that call a model by another method. Only the model call has messages.
+  // It also records methods that call a model through another method. Only the model call has messages.
   return kind === 'llm' && !OF_CALLS.some(prefix => span.hasBelow(prefix)) ? 'chain' : kind
 }
 
 const OF_CALLS = ['llm.input_messages.', 'llm.output_messages.', 'llm.prompts.', 'llm.token_count.']
 
-/** The texts of a completion call, from before models had messages. */
+/** The text of a completion call, from before models accepted messages. */
 function textsBelow(span: SpanReader, prefix: string, name: string, role: string): JsonObject[] | undefined {
   const texts = itemsBelow(span, prefix, name, /^text$/).flatMap(({ text }) => text ?? [])
   return nonEmpty(texts.map(content => ({ role, content })))
@@ -167,7 +167,7 @@ function rawContent(
   return { input: input === undefined ? undefined : withMessages(input), answer: answer ?? whole }
 }
 
-/** What a crew's agent was asked. Its arguments only describe the agent. */
+/** What a crew's agent was asked. The call's arguments only describe the agent. */
 function taskOfCrew(output: Json | undefined): Json | undefined {
   if (!isJsonObject(output) || typeof output.raw !== 'string' || output.output_format === undefined) return undefined
   const { messages, description, expected_output } = output
@@ -177,10 +177,10 @@ function taskOfCrew(output: Json | undefined): Json | undefined {
   return { messages: all.slice(0, end < 0 ? all.length : end) }
 }
 
-/** Arguments of frameworks' own methods that don't concern their content: smolagents' options, LlamaIndex's state. */
+/** Arguments to frameworks' own methods that aren't content: smolagents' options, LlamaIndex's state. */
 const OPTIONS = new Set(['stream', 'reset', 'max_steps', 'return_full_result', 'init_state', 'tags'])
 
-/** A framework's arguments without its options. The task alone if nothing else is left. */
+/** A framework's arguments without its options. Only the task if nothing else is left. */
 function argumentsOf(input: Json | undefined): Json | undefined {
   if (!isJsonObject(input) || (input.init_state === undefined && input.return_full_result === undefined)) return input
   const own = Object.entries(input).filter(([field, value]) => value !== null && !OPTIONS.has(field))
@@ -201,7 +201,7 @@ function rawValue(span: SpanReader, side: 'input' | 'output', messages: string):
   return type === undefined ? unwrapped(span, side, plainFrom(value)) : value && withoutPrints(value)
 }
 
-/** LangChain's callbacks put a value that isn't an object into one. */
+/** LangChain's callbacks wrap a value that isn't an object in one. */
 const unwrapped = (span: SpanReader, side: 'input' | 'output', value: Json | undefined): Json | undefined =>
   isJsonObject(value) &&
   value[side] !== undefined &&
@@ -225,7 +225,7 @@ function requestInput(span: SpanReader): Json | undefined {
   return present<JsonObject>({ query, documents })
 }
 
-/** Documents with the fields that only the function's own output has, such as LangChain's ids. */
+/** Documents, plus the fields that only the function's own output has, such as LangChain's ids. */
 function withIds(documents: JsonObject[], whole: readonly JsonObject[] | undefined): JsonObject[] {
   const areSame =
     whole?.length === documents.length && documents.every(({ content }, index) => content === whole[index]?.content)
@@ -233,7 +233,7 @@ function withIds(documents: JsonObject[], whole: readonly JsonObject[] | undefin
 }
 
 /**
- * The conversation, with what only the function's own input has: LangChain's system prompt in JavaScript, and the later
+ * The conversation, plus what only the function's own input has: LangChain's system prompt in JavaScript, and the later
  * messages of a chain.
  */
 function completed(conversation: JsonObject, span: SpanReader, kind: StepKind | undefined): JsonObject {
@@ -273,7 +273,9 @@ const documentsBelow = (span: SpanReader, prefix: string): JsonObject[] | undefi
       .filter(chunk => chunk !== undefined),
   )
 
-/** Fields that instrumentations put among the parameters: the request's content, and the whole response's. */
+/**
+ * Fields that instrumentations put among the parameters: the content of the request, and that of the whole response.
+ */
 const NO_PARAMETERS = new Set([
   ...['tools', 'messages', 'instructions', 'input', '_type', 'model_name', 'api_base', 'api_key'],
   ...['id', 'object', 'created', 'created_at', 'status', 'output', 'usage', 'error', 'metadata', 'incomplete_details'],

@@ -88,7 +88,7 @@ const returnedAs = (output: Json | undefined): Call =>
     ? unwrapped(output, 'outputs')
     : { value: output, rest: {} }
 
-/** Whether the object has the first of these fields and no fields but these. */
+/** Whether the object has the first of these fields and no fields outside this list. */
 const hasOnly = (object: JsonObject, fields: readonly string[]): boolean =>
   fields[0] !== undefined &&
   object[fields[0]] !== undefined &&

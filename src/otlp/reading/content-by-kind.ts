@@ -13,7 +13,7 @@ import { isEmbedding, vectorsIn, withoutVectors } from './vectors.ts'
 /** The first of these inputs that has content, in the kind's form. */
 export const inputFor = (kind: StepKind, given: Iterable<Json>): Json | undefined =>
   firstContent(given, value => {
-    // No messages were sent, which isn't the same as no results.
+    // An empty list means that no messages were sent, which isn't the same as no results.
     if (Array.isArray(value) && value.length === 0) return undefined
     const form = inputForms.get(kind)
     return form ? form(value) : plainValue(value)
@@ -87,7 +87,7 @@ function plainValue(given: Json): Json | undefined {
 const isCrewOutput = (value: Json): value is JsonObject =>
   isJsonObject(value) && typeof value.raw === 'string' && ('tasks_output' in value || 'output_format' in value)
 
-/** A tool's arguments, unwrapped from the call of the framework's own function. */
+/** A tool's arguments, unwrapped from the call to the framework's own function. */
 function toolInput(given: Json): Json | undefined {
   const value = valueOfText(given)
   if (!isJsonObject(value)) return plainValue(value)
@@ -101,7 +101,7 @@ function toolInput(given: Json): Json | undefined {
   return plainValue(calledWith(value))
 }
 
-/** Fields in the call of a framework's own function. */
+/** Fields in the call to a framework's own function. */
 const CALL_FIELDS = new Set(['args', 'kwargs', 'sanitize_inputs_outputs'])
 
 /**
@@ -154,7 +154,7 @@ function blocksValue(blocks: readonly Json[]): Json | undefined {
   return found.length === 1 ? found[0] : found
 }
 
-/** The text or the list of texts of an embedding call. */
+/** The text or the list of texts in an embedding call. */
 function embeddedTexts(given: Json): Json | undefined {
   const value = typeof given === 'string' ? (pythonLiteral(given) ?? given) : given
   if (!isJsonObject(value)) return value
@@ -165,7 +165,7 @@ function embeddedTexts(given: Json): Json | undefined {
   return texts.length === 1 ? texts[0] : texts
 }
 
-/** Whether a field of a request to a model isn't its input. */
+/** Whether a field of a model request is something other than its input. */
 export const isParameter = (field: string): boolean => PARAMETERS.has(field)
 
 const PARAMETERS = new Set([
@@ -201,7 +201,9 @@ const TRANSPORT = new Set(['stream_options', 'extra_headers', 'extra_body', 'ext
 
 const NO_FIELDS: JsonObject = {}
 
-/** Divides a model's request into its conversation and its parameters, with the names of the tools that it offers. */
+/**
+ * Divides a model's request into its conversation and its parameters, including the names of the tools that it offers.
+ */
 export function dividedRequest(input: Json | undefined): { input: Json | undefined; parameters: JsonObject } {
   if (!isJsonObject(input) || !Array.isArray(input.messages)) return { input, parameters: NO_FIELDS }
   if (Object.keys(input).length === 1) return { input, parameters: NO_FIELDS }

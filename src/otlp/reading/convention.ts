@@ -75,10 +75,10 @@ export interface Reading {
   isPending?: boolean
 }
 
-/** A reader of the spans of one kind of instrumentation. */
+/** A reader for the spans from one kind of instrumentation. */
 export interface Convention {
   readonly name: string
-  /** Returns undefined for spans of other instrumentations. */
+  /** Returns undefined for spans from other instrumentations. */
   read(span: SpanReader): Reading | undefined
 }
 

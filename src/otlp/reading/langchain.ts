@@ -27,7 +27,7 @@ export const ROLES_OF_CLASSES: ReadonlyMap<string, string> = new Map([
 
 /** The fields of a LangChain message, with its role. Undefined if the value isn't one. */
 export function messageOfLangChain(value: JsonObject): JsonObject | undefined {
-  // Nearly all objects aren't LangChain's. Taking each one apart would cost more than everything else here.
+  // Almost no objects are LangChain's. Taking each one apart would cost more than everything else here.
   if (value.lc === undefined && (typeof value.type !== 'string' || value.role !== undefined)) return undefined
   const { lc, id, kwargs, type, data, ...fields } = value
   if (lc !== undefined && isJsonObject(kwargs)) {
@@ -78,7 +78,7 @@ export function withoutLangChain(value: Json, convert: Convert = message => mess
 }
 
 function plainList(list: Json[], convert: Convert, depth: number): Json {
-  // A node returns a list of commands, usually of one.
+  // A node returns a list of commands, usually just one.
   const isOneCommand = list.length === 1 && isJsonObject(list[0]) && isCommand(list[0])
   if (isOneCommand) return withoutLangChain(list[0] ?? null, convert, depth + 1)
   const plain = list.map(item => withoutLangChain(item, convert, depth + 1))

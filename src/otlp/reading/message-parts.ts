@@ -294,7 +294,7 @@ export function present(fields: Record<string, Json | undefined>): JsonObject {
 }
 
 /**
- * Merges the fields we recognize with the source's other fields. An other field whose name clashes goes under `other`.
+ * Merges the fields we recognize with the source's other fields. A source field whose name clashes goes under `other`.
  */
 export function combined(known: JsonObject, rest: JsonObject): JsonObject {
   // The rest is usually empty, and spreading two objects takes ten times as long.

@@ -61,7 +61,7 @@ function unwrapped(value: JsonObject): JsonObject {
     const { finish_reason } = isJsonObject(generation_info) ? generation_info : {}
     if (finish_reason !== undefined) fields.finish_reason = finish_reason
     const inner = unwrapped(message)
-    // LangChain repeats the text of an answer besides the message.
+    // LangChain repeats an answer's text next to the message.
     return { ...fields, ...(text !== undefined && text !== inner.content && { text }), ...inner }
   }
   return value
@@ -109,7 +109,7 @@ export function messagesFrom(value: Json, defaultRole: string): Message[] {
   return [...results.map(resultMessage), ...(hasMore ? [message] : [])]
 }
 
-/** smolagents gives a model its calls and their results as texts: `Calling tools:\n[{'id': …}]`. */
+/** smolagents gives a model its calls and their results as text: `Calling tools:\n[{'id': …}]`. */
 function withoutLabel(fields: Fields): Fields {
   const [, label, printed = ''] = LABEL.exec(fields.onlyText('content', 'contents') ?? '') ?? []
   const value = label === undefined ? undefined : valueOfText(printed)
@@ -146,7 +146,7 @@ export function inputMessages(value: Json | undefined, instructions?: Json): Jso
   return { messages: [...system, ...list.flatMap(askedMessages)] }
 }
 
-/** A list of messages, or a list of one conversation. LangChain also takes a message as `[role, text]`. */
+/** A list of messages, or a list of one conversation. LangChain also accepts a message as `[role, text]`. */
 const messageList = (list: Json[]): Json[] => (list.some(isPair) ? list : list.flat()).map(pairMessage)
 
 const isPair = (item: Json): item is [string, Json] =>
@@ -154,7 +154,7 @@ const isPair = (item: Json): item is [string, Json] =>
 
 const pairMessage = (item: Json): Json => (isPair(item) ? { role: item[0], content: item[1] } : item)
 
-/** An input message. The reason why an earlier answer ended isn't part of it. */
+/** An input message. Why an earlier answer ended isn't part of it. */
 const askedMessages = (item: Json): Message[] =>
   messagesFrom(item, 'user').map(message => {
     for (const field of FINISH_REASONS) if (message[field] !== undefined) delete message[field]
@@ -184,7 +184,7 @@ export function withMessages(given: Json): Json {
   return messages.length === 1 ? (messages[0] ?? null) : { messages }
 }
 
-/** A message within another value, in the form above if it isn't already, and is still one message in it. */
+/** A message within another value. Converts it to the form above unless it would become several messages. */
 function nestedMessage(value: JsonObject): JsonObject {
   if (isResponse(value)) {
     const output = answerIn(value)?.output
@@ -204,7 +204,7 @@ function requestMessages(request: JsonObject, system: Message[]): JsonObject | u
     if (text !== undefined) messages.push({ role: 'user', content: text })
   }
   if (!areMessages(messages)) return undefined
-  // Google's clients have it among the parameters.
+  // Google's clients have the instructions among the parameters.
   const config = new Fields(fields.object('config') ?? {})
   const instructions =
     fields.take('system', 'system_instruction', 'systemInstruction', 'instructions') ??
@@ -245,7 +245,7 @@ const OF_RESPONSE = new Set([
   ...['inner_content', 'ai_model_id', 'metadata', 'content_type'],
 ])
 
-/** Whether a value is a whole response of a provider or a framework, and not just a message. */
+/** Whether a value is a whole response from a provider or a framework, and not just a message. */
 function isResponse(value: JsonObject): boolean {
   const { message, object, usage, meta, inner_content, finish_reason, index } = value
   // LlamaIndex and Genkit put the message next to the provider's response.

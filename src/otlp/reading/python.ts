@@ -29,16 +29,17 @@ function parsedWith(text: string, read: (parser: Parser) => Json): Json | undefi
   }
 }
 
-/** How deep printed objects are looked for. Arguments of functions are at the top. */
+/** How deep to look for printed objects. Arguments to functions are at the top. */
 const PRINTED_DEPTH = 3
 
 /**
- * The value with the objects that Python printed in it as plain ones. Leaves out those that can't be parsed, and
- * arguments without any text for a reader, such as a framework's own state. Undefined if nothing else is in it.
+ * The value, with the objects in it that Python printed converted to plain ones. Leaves out printed objects that can't
+ * be parsed, and arguments without any text for a reader, such as a framework's own state. Undefined if nothing else is
+ * left.
  */
 export function withoutPrints(value: Json, depth = 0, isArgument = false): Json | undefined {
   if (typeof value === 'string') return isPrintedObject(value) ? printedObject(value, isArgument) : value
-  // Texts of messages were written for a reader, whatever they look like.
+  // A message's text was written for a reader, whatever it looks like.
   if (typeof value !== 'object' || value === null || depth > PRINTED_DEPTH) return value
   if (Array.isArray(value)) {
     // OpenLLMetry serializes the items of a list one by one.

@@ -65,7 +65,7 @@ export function retrievedChunks(output: Json | undefined): JsonObject[] | undefi
   return chunks.length > 0 ? chunks : undefined
 }
 
-/** The documents in a value, as a list or in a field that may hold one. */
+/** The documents in a value, which is a list of them or has one in a field. */
 export function documentsIn(value: Json | undefined): Json[] {
   // A search for several texts at once returns one list per text.
   if (Array.isArray(value)) return value.flat()
@@ -80,7 +80,7 @@ function chunkFrom(item: Json): JsonObject | undefined {
   return document && chunkOf(document)
 }
 
-/** A document's fields under our names. Undefined if it isn't one. */
+/** A document's fields under our names. Undefined if the item isn't a document. */
 export function documentOf(item: Json): Chunk | undefined {
   if (typeof item === 'string') return isPrintedObject(item) ? undefined : { content: item }
   if (!isJsonObject(item)) return undefined

@@ -4,7 +4,7 @@ import { MAX_JSON_DEPTH } from '../../limits.ts'
 import { objectValue } from './values.ts'
 
 /*
- * Values that were serialized as JSON or split over several keys instead of sent as plain attributes.
+ * Values that were serialized as JSON or split across several keys instead of being sent as plain attributes.
  */
 
 /**
@@ -32,7 +32,7 @@ type Branch = Map<string, Branch | { leaf: Json }>
 
 /**
  * Rebuilds a value whose parts were sent under keys such as `0.message.role`. Undefined if there are none. If all keys
- * of a level are indices, they form a list in numeric order; missing or huge indices leave no gaps. Nulls are left out.
+ * at a level are indices, they form a list in numeric order; missing or huge indices leave no gaps. Nulls are left out.
  */
 export function unflatten(entries: Iterable<readonly [string, Json]>): Json | undefined {
   const root: Branch = new Map()

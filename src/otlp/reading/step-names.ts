@@ -38,9 +38,9 @@ function joinedName(before: string, after: string): string {
 }
 
 /**
- * The name of a step in a LangGraph node: the node's name for the node itself, `node.name` for steps in it. Starts with
- * the agent's name if there is one, because all of LangChain's agents have a node named `model`. Undefined outside a
- * graph, and for a tool, because one node runs all tools.
+ * The name of a step in a LangGraph node: the node's name for the node itself, `node.name` for steps in it. The name
+ * starts with the agent's name if there is one, because all of LangChain's agents have a node named `model`. Undefined
+ * outside a graph, and for a tool, because one node runs all tools.
  */
 export function nameInGraph(
   kind: StepKind | undefined,
@@ -74,7 +74,7 @@ export function splitMetadata(metadata: JsonObject | undefined): {
   return { own, run }
 }
 
-/** LangChain's own versions in JavaScript: `{'@langchain/core': '1.4.0'}`. */
+/** The versions of LangChain's own packages in JavaScript: `{'@langchain/core': '1.4.0'}`. */
 const areVersions = (value: Json): boolean => isJsonObject(value) && value['@langchain/core'] !== undefined
 
 const isEmptyValue = (value: Json): boolean =>

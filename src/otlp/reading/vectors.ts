@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../../domain/json.ts'
 
 /*
- * Embedding vectors are as large as a page of text and say nothing to a reader, so they're never stored.
+ * Embedding vectors are as large as a page of text and tell a reader nothing, so they're never stored.
  */
 
 /** Shorter lists of numbers may be meant for a reader. */
