@@ -8,7 +8,7 @@ export type Estimate = Agreement['decision']['alpha']
 /** With fewer outputs, a chance-corrected number says more about the sample than about the reviewers. */
 export const FEW_OUTPUTS = 30
 
-/** α or κ with two decimals. */
+/** α or κ to two decimal places. */
 export const beyondChance = (value: number): string => value.toFixed(2).replace('-', '−')
 
 export const shareName = (value: number): string => share(value, 1)

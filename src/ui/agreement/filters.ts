@@ -2,7 +2,7 @@ import { pathWith } from '../api/client.ts'
 import { parametersIn } from '../parts/parameters.ts'
 import type { Compared } from './queries.ts'
 
-/** The filters of the outputs behind a number, in the URL and in the API. */
+/** The filters for the outputs behind a number, in the URL and in the API. */
 const OUTPUT_FILTERS = [
   'label',
   'agrees',
@@ -27,7 +27,7 @@ const NEEDS: Partial<Record<OutputFilter, OutputFilter[]>> = {
   withAdjudicator: ['label', 'reviewerId'],
 }
 
-/** The URL's filters that apply. */
+/** The filters in the URL that apply. */
 export const filtersIn = (address: URLSearchParams): [name: OutputFilter, value: string][] =>
   parametersIn(OUTPUT_FILTERS, address).filter(([name]) => NEEDS[name]?.every(other => address.get(other)) ?? true)
 

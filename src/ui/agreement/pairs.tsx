@@ -105,7 +105,7 @@ function PairCell({ pair, names, pathTo }: PairCellProps) {
   )
 }
 
-/** Darker the less two reviewers agree. */
+/** The less two reviewers agree, the darker the cell. */
 const heatOf = (kappa: number): CSSProperties & Record<'--heat', number> => ({
   '--heat': Math.round(100 * (1 - Math.max(0, kappa))),
 })

@@ -21,8 +21,7 @@ export const agreementQuery = (projectSlug: string, compared: Compared) =>
   })
 
 /**
- * The outputs behind a number, sorted by their first vote, newest first. `filters` have the form that they have in the
- * URL.
+ * The outputs behind a number, sorted by their first vote, newest first. `filters` are in the same form as in the URL.
  */
 export const outputsQuery = (projectSlug: string | undefined, filters: string) =>
   infiniteQueryOptions({

@@ -83,7 +83,7 @@ export function Steps({ agreement: { steps, stepCount }, project, days, pathTo }
   )
 }
 
-/** The lowest α first, and then the steps without one. */
+/** Puts the lowest α first, and steps without one last. */
 const rankOf = ({ decision: { alpha, outputs } }: Step): number =>
   whyNot(alpha, outputs) === undefined ? (alpha.value ?? 0) : 2
 

@@ -16,7 +16,7 @@ type Week = Agreement['weeks'][number]
 
 interface WeeksProps {
   agreement: Agreement
-  /** The period, whose ends may cut off days of the first and last week. */
+  /** The period. It may begin or end in the middle of a week. */
   from: string
   to: string
   pathTo: PathTo

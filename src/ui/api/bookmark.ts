@@ -1,12 +1,13 @@
 import { BOOKMARK_HEADER, formatBookmark, parseBookmark } from '../../domain/bookmark.ts'
 
 /*
- * How recent the data is that this browser has seen, for deployments that read from replicas. It's in browser storage, so reloads and other tabs don't see older data either.
+ * How recent the data is that this browser has seen, for deployments that read from replicas. Browser storage keeps it,
+ * so that reloads and other tabs don't see older data either.
  */
 
 const KEPT = 'countersign.bookmark'
 
-/** The headers of a request whose response must not be older. */
+/** The headers for a request whose response must not be older than the bookmark. */
 export function bookmarkHeaders(): Record<string, string> {
   const kept = localStorage.getItem(KEPT)
   return kept !== null && parseBookmark(kept) ? { [BOOKMARK_HEADER]: kept } : {}

@@ -62,7 +62,7 @@ export async function call<Answer>(path: string, request: Call = {}): Promise<An
   return (await answerOf(await respond(path, request))) as Answer
 }
 
-/** A file from the API, and the cursor of its next part; null if it's the last one. */
+/** Fetches a file from the API, with the cursor for its next part; null if this is the last part. */
 export async function fetchFile(path: string, request: Call = {}): Promise<{ file: Blob; nextCursor: string | null }> {
   const response = await respond(path, request)
   return { file: await response.blob(), nextCursor: response.headers.get('x-next-cursor') }
@@ -71,7 +71,7 @@ export async function fetchFile(path: string, request: Call = {}): Promise<{ fil
 const answerOf = (response: Response): Promise<unknown> => response.json().catch(() => undefined)
 
 /**
- * The response to a successful call. A rate-limited call had no effect, so it's sent again when the response says.
+ * The response to a successful call. A rate-limited call had no effect, so it's sent again once the limit allows.
  * Throws a `Fault` for any other failure, and rethrows aborts.
  */
 async function respond(path: string, request: Call): Promise<Response> {
@@ -87,7 +87,7 @@ async function respond(path: string, request: Call): Promise<Response> {
   }
 }
 
-/** When a 429 allows the next try. */
+/** How long to wait until a 429 allows another try. */
 function secondsToWait({ status, headers }: Response): number | undefined {
   const seconds = Number(headers.get('retry-after') ?? Number.NaN)
   return status === 429 && seconds >= 0 ? seconds : undefined

@@ -6,7 +6,7 @@ import type { ReviewQueue } from './wire.ts'
 
 const KEY = ['disputes']
 
-/** How many of a project's outputs wait for an adjudicator. Only adjudicators may ask. */
+/** How many of a project's outputs are waiting for an adjudicator. Only adjudicators may ask. */
 export const disputesQuery = (projectSlug: string | undefined) =>
   queryOptions({
     queryKey: [...KEY, projectSlug],

@@ -1,5 +1,6 @@
 /*
- * The organization of a Cloudflare Access user who belongs to several. Keys and sessions belong to only one, so there's nothing to choose.
+ * The chosen organization of a Cloudflare Access user who belongs to several. Keys and sessions belong to only one, so
+ * they have no choice.
  */
 
 const CHOSEN = 'countersign.organization'

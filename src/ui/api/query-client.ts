@@ -5,12 +5,12 @@ import type { Session } from './wire.ts'
 
 const ATTEMPTS = 3
 
-/** Shows the sign-in page if the session ended. Calls outside of queries must report their errors here. */
+/** Shows the sign-in page if the session has ended. Calls outside of queries must report their errors here. */
 export function onFault(error: Error): void {
   if (!(error instanceof Fault) || error.status !== 401) return
   // The session's own request is still in progress. It may find that only the chosen organization was rejected.
   if (queryClient.isFetching({ queryKey: SESSION_KEY }) > 0) return
-  // That's what it found. The page's other requests were sent for the same organization.
+  // The session's request found exactly that. The page sent its other requests for the same organization.
   const { error: sessionError } = queryClient.getQueryState(SESSION_KEY) ?? {}
   if (sessionError instanceof Fault && needsOrganization(sessionError)) return
   // The user may have joined a second organization and now has to choose one.

@@ -16,14 +16,14 @@ export const sessionQuery = queryOptions({
     })
     const before = client.getQueryData<Session | null>(SESSION_KEY)
     const isOther = before && session && identityOf(before) !== identityOf(session)
-    // Pages send their requests along with this one, for the organization that was chosen then.
+    // Pages send their requests together with this one, for the organization that was chosen at the time.
     if (isOther || (session && organization !== chosenOrganization())) {
       client.resetQueries({ predicate: dependsOnSession })
     }
     return session
   },
   staleTime: 5 * 60_000,
-  // All tabs share the cookie: another one may have signed out or switched users.
+  // All tabs share the cookie: another tab may have signed out or switched users.
   refetchOnWindowFocus: 'always',
 })
 
@@ -61,7 +61,7 @@ export const nameOf = ({ user, key }: Session): string => user?.name || user?.em
 
 const identityOf = ({ organization, key, actorId }: Session): string => `${organization.id} ${key?.id} ${actorId}`
 
-/** Whether a query depends on the session: all but the session's own. */
+/** Whether a query depends on the session. All do, except the session's own. */
 export const dependsOnSession = ({ queryKey }: Pick<Query, 'queryKey'>): boolean => queryKey[0] !== SESSION_KEY[0]
 
 /** Signs in with a key or a one-time link. */

@@ -14,7 +14,7 @@ import { type Assigned, type AssignmentDraft, assign, assignmentPreview } from '
 
 /** The most people that one call accepts. */
 const MAX_PEOPLE = 20
-/** Longer lists have a field to search them. */
+/** Longer lists have a search field. */
 const SHORT_LIST = 8
 
 interface AssignDialogProps {
@@ -92,7 +92,7 @@ export function AssignDialog({ title, spans, from, onClose, onDone }: AssignDial
 
 interface PeopleProps {
   chosen: readonly string[]
-  /** This isn't offered. */
+  /** The ID of a person who isn't offered. */
   without: string | undefined
   shares: AssignmentResult['assigned'] | undefined
   onChange: (userIds: readonly string[]) => void

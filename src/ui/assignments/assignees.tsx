@@ -10,7 +10,7 @@ interface AssigneesProps {
   actorId: string | undefined
 }
 
-/** Who should review a span, and until when. Nothing if it's assigned to nobody. */
+/** Who should review a span, and by when. Renders nothing if it isn't assigned. */
 export function Assignees({ assignees, actorId }: AssigneesProps) {
   const names = useNames(assignees.map(({ userId }) => (userId === actorId ? null : userId)))
   return assignees.map(({ userId, dueAt }) => {

@@ -94,7 +94,7 @@ interface ColumnOptions {
   people: readonly Person[] | undefined
   range: TimeRange
   nameOf: (person: Person) => string
-  /** Undefined for those who may not assign anything. */
+  /** Undefined for users who may not assign anything. */
   onMove: ((person: Person) => void) | undefined
 }
 

@@ -6,7 +6,7 @@ import type { AssignmentResult } from '../api/wire.ts'
 /** The spans to assign: specific spans in a project, or part of its queue. */
 export type Assigned = { spanIds: readonly string[] } | { filter: Readonly<Record<string, string>> }
 
-/** What to assign to whom, in the API's form. */
+/** What to assign to whom, in the API's format. */
 export interface AssignmentDraft {
   spans: Assigned
   userIds: readonly string[]

@@ -2,7 +2,7 @@ import { pathWith } from '../api/client.ts'
 import { parametersIn } from '../parts/parameters.ts'
 import type { Comparison } from './queries.ts'
 
-/** The filters of compared answers, in the URL and in the API. */
+/** The filters for compared answers, in the URL and in the API. */
 export const ANSWER_FILTERS = [
   'errorType',
   'reviewedErrorType',

@@ -4,7 +4,7 @@ import type { AttributionQuality, ComparedAnswers } from '../api/wire.ts'
 
 const PAGE_SIZE = 50
 
-/** What to compare: a period's reviews with all answers, or only with those of the engine in the URL. */
+/** What to compare: a period's reviews with all answers, or only with answers from the engine in the URL. */
 export interface Comparison {
   from: string | null
   to: string | null
@@ -21,7 +21,7 @@ export const qualityQuery = (projectSlug: string, comparison: Comparison) =>
     placeholderData: (last, query) => (query?.queryKey[1] === projectSlug ? last : undefined),
   })
 
-/** The compared answers, newest review first. `filters` have the form that they have in the URL. */
+/** The compared answers, newest review first. `filters` are in the same form as in the URL. */
 export const answersQuery = (projectSlug: string | undefined, filters: string) =>
   infiniteQueryOptions({
     queryKey: ['compared-answers', projectSlug, filters],

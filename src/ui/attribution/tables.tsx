@@ -16,7 +16,7 @@ interface TableProps {
   pathTo: ReturnType<typeof pathsTo>
 }
 
-/** The agreement of each version of each engine. */
+/** How often reviewers agree with each version of each engine. */
 export const ByEngine = ({ quality, pathTo, project, days }: TableProps & { project: string; days: number }) => (
   <Section
     title="By engine version"
@@ -45,7 +45,7 @@ export const ByEngine = ({ quality, pathTo, project, days }: TableProps & { proj
   </Section>
 )
 
-/** The agreement on each of the engine's error types, and what reviewers chose instead. */
+/** How often reviewers agree with each of the engine's error types, and what they chose instead. */
 export const ByErrorType = ({ quality, typeNames, pathTo }: TableProps) => {
   const typeName = (errorType: string) => typeNames.get(errorType) ?? errorType
   return (

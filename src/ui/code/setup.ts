@@ -36,7 +36,7 @@ const highlight = HighlightStyle.define([
 /** Shows invisible and bidirectional control characters, which can make one string look like another. */
 const visibleMarks = highlightSpecialChars({ addSpecialChars: /[\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g })
 
-/** The extensions of every editor and diff. `label` is the accessible name. */
+/** The extensions for every editor and diff. `label` is the accessible name. */
 export const base = (language: CodeLanguage, label: string): Extension[] => [
   theme,
   syntaxHighlighting(highlight),
@@ -49,7 +49,7 @@ export const base = (language: CodeLanguage, label: string): Extension[] => [
   ...(language === 'json' ? [json(), foldGutter()] : []),
 ]
 
-/** The extensions of editors. Tab moves the focus, as everywhere else on a page. */
+/** The extensions for editors. Tab moves the focus, as everywhere else on a page. */
 export const editing = (language: CodeLanguage): Extension[] => [
   history(),
   bracketMatching(),

@@ -9,6 +9,6 @@ export const conversationAddress = (project: string | undefined, key: string, va
   return `${path}${path.includes('?') ? '&' : '?'}value=${encodeURIComponent(value)}`
 }
 
-/** The conversations of a key. */
+/** The path to the conversations for a key. */
 export const conversationsAddress = (project: string | undefined, key: string): string =>
   pathWith('/traces/conversations', { project, key: key === DEFAULT_KEY ? undefined : key })

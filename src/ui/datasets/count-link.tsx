@@ -3,7 +3,7 @@ import type { Dataset } from '../api/wire.ts'
 import { count, nounFor } from '../parts/format.ts'
 import { TextLink } from '../parts/text-link.tsx'
 
-/** A dataset's counts, with the filter of the items that each one counts. */
+/** A dataset's counts, each with the filter for the items that it counts. */
 export const COUNTS = [
   { field: 'items', label: 'Items', filter: {} },
   { field: 'accepted', label: 'Accepted', filter: { decision: 'accept' } },
@@ -20,7 +20,7 @@ interface CountLinkProps {
   isLabeled?: boolean
 }
 
-/** One of a dataset's counts, with a link to these items. */
+/** One of a dataset's counts, with a link to the items that it counts. */
 export function CountLink({ of: { field, label, filter }, dataset, project, isLabeled = false }: CountLinkProps) {
   const number = dataset[field]
   const noun = nounFor(number, 'item')

@@ -3,7 +3,7 @@ import type { Dataset } from '../api/wire.ts'
 type Evaluator = Dataset['evaluator']
 type Rule = NonNullable<Evaluator['paths']>[string]
 
-/** How to compare a part of an output. The ID is the row's in the form. */
+/** How to compare a part of an output. The ID identifies its row in the form. */
 export interface RuleDraft {
   id: string
   path: string

@@ -14,7 +14,7 @@ import { type ItemPages, useChosenItem } from './use-chosen-item.ts'
 
 interface ItemDrawerProps {
   dataset: Dataset
-  /** The items that are loaded, and the query that loads more. */
+  /** The loaded items, and the query that loads more. */
   items: readonly DatasetItem[]
   query: ItemPages
   splits: readonly string[]

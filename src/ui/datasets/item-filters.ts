@@ -9,7 +9,7 @@ interface Names {
   typeNames: ReadonlyMap<string, string>
 }
 
-/** The filters that a dataset's items have. */
+/** The filters for a dataset's items. */
 export const itemFilters = ({ splits, typeNames }: Names): Filter[] => [
   { kind: 'choice', label: 'Split', name: 'split', options: splits.map(value => ({ value, label: value })) },
   {

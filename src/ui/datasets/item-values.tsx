@@ -4,7 +4,7 @@ import type { DatasetItem, Json } from '../api/wire.ts'
 import { JsonView } from '../json/json-view.tsx'
 import { ApprovedOutput } from '../trace/approved-output.tsx'
 
-/** An item's values, as they were at the decision. */
+/** An item's values at the time of the decision. */
 export function ItemValues({ item: { input, state, output, expected, metadata, decision } }: { item: DatasetItem }) {
   const [approved = null, ...alternatives] = expected
   return (

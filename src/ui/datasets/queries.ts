@@ -58,7 +58,7 @@ export const itemsQuery = (id: string, filters: string) =>
     placeholderData: keepPreviousData,
   })
 
-/** The newest items that a candidate can be tried on: first the corrected ones of a split, and then the others. */
+/** The newest items that a candidate can be tried on: first the corrected ones in a split, and then the rest. */
 export const triableItemsQuery = (id: string | undefined, split: string) =>
   queryOptions({
     queryKey: ['dataset', id, 'triable', split],

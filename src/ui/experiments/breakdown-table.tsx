@@ -17,7 +17,7 @@ interface BreakdownTableProps<Row> {
   keyOf: (row: Row) => string
 }
 
-/** A titled table of counts. Nothing if there are none. */
+/** A titled table of counts. Renders nothing if there are none. */
 export function BreakdownTable<Row>({ title, description, ...table }: BreakdownTableProps<Row>) {
   const id = useId()
   if (table.rows.length === 0) return null
@@ -54,7 +54,7 @@ const COUNTS = [
   { value: 'regressed', label: CHANGES.regressed, filter: { change: 'regressed' } },
 ] as const
 
-/** The columns of groups of items, with counts that link to the items. */
+/** The columns for groups of items, with counts that link to the items. */
 export function useCountColumns(experimentId: string) {
   const [address] = useSearchParams()
   return <Row extends { counts: Counts }>({ label, nameOf, filterOf }: Group<Row>): Column<Row>[] => {

@@ -88,7 +88,7 @@ export const columnsOf = (
   },
 ]
 
-/** A column of counts that link to the items. They're known once an experiment has ended. */
+/** A column of counts that link to the items. The counts are known once an experiment has ended. */
 const countColumn = (
   project: string,
   label: string,

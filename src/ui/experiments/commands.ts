@@ -6,7 +6,7 @@ export type Language = (typeof LANGUAGES)[number]
 
 type Run = Pick<ExperimentReport, 'id' | 'stepId' | 'promptVersionId'>
 
-/** The code that runs an experiment, by language. Each reads the key from the environment. */
+/** The code that runs an experiment, by language. It reads the key from the environment. */
 export const commandsOf = (run: Run, baseUrl: string): Readonly<Record<Language, string>> => ({
   TypeScript: typeScriptOf(run, baseUrl),
   Python: pythonOf(run, baseUrl),

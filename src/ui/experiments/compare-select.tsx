@@ -30,7 +30,7 @@ export function CompareSelect({ report: { id, projectId, datasetId } }: { report
       }))}
       value={null}
       onDropdownOpen={() => setOpened(true)}
-      // The older one is the first.
+      // The older experiment comes first.
       onChange={other => other !== null && navigate(pathWith(`/experiments/${other}/compare/${id}`, { project }))}
     />
   )

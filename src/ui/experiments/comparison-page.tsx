@@ -74,7 +74,7 @@ const columnsOf = (a: ExperimentReport, b: ExperimentReport, project: string | u
   columnOf('B', b, project, difference => difference.b),
 ]
 
-/** An experiment's outcomes, each a link to its item there. */
+/** The column of an experiment's outcomes. Each one links to the item in that experiment. */
 const columnOf = (
   label: string,
   { id }: ExperimentReport,

@@ -38,7 +38,7 @@ export const CHANGES: Readonly<Record<Change, string>> = {
   stillRight: 'Still right',
 }
 
-/** How many items have an outcome or a change, by its name above: `3 failed`, `1 error`. */
+/** How many items have the outcome or change with this name: `3 failed`, `1 error`. */
 export const countWithName = (value: number, name: string): string =>
   `${count(value)} ${value === 1 && name === OUTCOMES.error ? 'error' : name.toLowerCase()}`
 
@@ -47,7 +47,7 @@ export const JUDGMENTS = { same: 'same', different: 'different', none: 'no judgm
 /** People's decisions on an output, in words. */
 export const DECISIONS = { accept: 'accepted', reject: 'rejected' } as const
 
-/** The filters of an item list. The page sets at most one of the first three, or those on judgments. */
+/** The filters for an item list. The page sets at most one of the first three, or the filters for judgments. */
 const ITEM_FILTERS = [
   'outcome',
   'change',
@@ -65,7 +65,7 @@ export type ItemFilter = Partial<Record<(typeof ITEM_FILTERS)[number], string | 
 export const itemFilterIn = (address: URLSearchParams): ItemFilter =>
   Object.fromEntries(parametersIn(ITEM_FILTERS, address))
 
-/** A report's parameters with other item filters. */
+/** A report's URL parameters with different item filters. */
 export const withItemFilter = (filter: ItemFilter) =>
   withParameters({
     ...Object.fromEntries(ITEM_FILTERS.map(name => [name, filter[name]])),

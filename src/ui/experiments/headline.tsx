@@ -18,7 +18,7 @@ const FIGURES = [
   { label: OUTCOMES.error, filter: { outcome: 'error' }, value: 'error' },
 ] as const
 
-/** An experiment's numbers, each with the list of what it counts. */
+/** An experiment's numbers, each with a link to the items that it counts. */
 export function Headline({ report }: { report: ExperimentReport }) {
   const { id, counts } = report
   const [address] = useSearchParams()

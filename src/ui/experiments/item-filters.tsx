@@ -23,7 +23,7 @@ interface Choice {
   value: number
 }
 
-/** The lists of items to choose from, with how many each has. */
+/** The lists of items to choose from, with the number of items in each. */
 export function ItemFilters({ report }: { report: ExperimentReport }) {
   const [address] = useSearchParams()
   const { decision, split, errorType, problemId, itemId, ...shown } = itemFilterIn(address)
@@ -84,7 +84,7 @@ interface FilterLinkProps {
   value: number
   to: URLSearchParams
   isCurrent: boolean
-  /** Whether it's the list that a report opens on. */
+  /** Whether a report opens on this list. */
   isFirst?: boolean
 }
 
@@ -107,7 +107,7 @@ function Narrowing({ filter }: { filter: ItemFilter }) {
   const [, setAddress] = useSearchParams()
   const typeName = useErrorTypeNames()
   const filters = [
-    // With an outcome, it's one of the lists above.
+    // A judgment combined with an outcome is one of the lists above.
     { name: 'judgment', label: 'Model', value: outcome === undefined ? wordFor(JUDGMENTS, judgment) : undefined },
     { name: 'change', label: 'Change', value: problemId && wordFor(CHANGES, change) },
     { name: 'problemId', label: 'Problem', value: problemId && 'only its items' },

@@ -59,7 +59,7 @@ export function Judging({ report }: { report: ExperimentReport }) {
   )
 }
 
-/** The state of the job that asks the model. Nothing once it's done. */
+/** The state of the job that asks the model. Renders nothing once it's done. */
 function JobState({ job: { status, failure, waitsUntil } }: { job: NonNullable<ExperimentReport['judging']['job']> }) {
   if (status === 'done' || status === 'cancelled') return null
   return (

@@ -14,11 +14,11 @@ const CELLS = [
 
 interface ModelAgreementProps {
   agreement: Agreement
-  /** The outputs with each combination of the model's judgment and people's decision. */
+  /** The path to the outputs with a combination of the model's judgment and people's decision. */
   pathTo: (filter: { judgment: string; decision: string }) => string
 }
 
-/** How often a model agrees with people, with the outputs behind each number. Nothing if no output has both. */
+/** How often a model agrees with people, with the outputs behind each number. Renders nothing if no output has both. */
 export function ModelAgreement({ agreement, pathTo }: ModelAgreementProps) {
   const { agreed, of } = agreement
   if (of === 0) return null

@@ -2,7 +2,7 @@ import type { ConfiguredModel } from '../api/wire.ts'
 
 type Model = NonNullable<ConfiguredModel['model']>
 
-/** What's sent to the provider if the model runs an experiment. */
+/** What's sent to the provider when the model runs an experiment. */
 export const whatIsSent = ({ name }: Pick<Model, 'name'>, whose: "each item's" | "the item's"): string =>
   `${name} runs it. Countersign sends ${providerOf(name)} the prompt and ${whose} input and state as they are. It doesn't send expected outputs or names.`
 
@@ -11,5 +11,5 @@ const PROVIDERS: Readonly<Record<string, string>> = {
   anthropic: 'Anthropic',
 }
 
-/** Who gets the prompts. With `openai`, it may be any compatible service. */
+/** Who gets the prompts. `openai` may stand for any compatible service. */
 const providerOf = (name: string): string => PROVIDERS[name.slice(0, name.indexOf('/'))] ?? "the model's provider"

@@ -9,7 +9,7 @@ interface NewResultsProps {
 }
 
 /**
- * Loads items again when results, or a model's judgments, have arrived: immediately if none are shown, otherwise on
+ * Reloads items once results or a model's judgments have arrived: immediately if no items are shown, otherwise on
  * request, so that no item moves.
  */
 export function NewResults({ report: { state, lastResultAt, judging }, isEmpty, onShow }: NewResultsProps) {

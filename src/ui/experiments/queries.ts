@@ -40,7 +40,7 @@ export const reportQuery = (id: string) =>
 const isAsking = ({ judging: { job } }: ExperimentReport): boolean =>
   job?.status === 'pending' && job.waitsUntil === null
 
-/** The outputs on a step that both a model and a person judged, the newest experiment first. */
+/** The outputs of a step that both a model and a person judged, the newest experiment first. */
 export const judgmentsQuery = (
   project: string | undefined,
   stepId: string,

@@ -7,7 +7,7 @@ import { withParameters } from '../parts/parameters.ts'
 import { hasSplitQuery } from './queries.ts'
 import { usePromptVersions } from './use-prompt-versions.ts'
 
-/** The split that prompts' examples never come from. */
+/** The split that the examples in prompts never come from. */
 export const TEST = 'test'
 
 /** The URL's value for no prompt version. */

@@ -4,7 +4,7 @@ import { PROMPTS, type VersionedText } from '../texts/kinds.ts'
 import { textQuery } from '../texts/queries.ts'
 
 export interface PromptVersions {
-  /** Whether all of them are loaded. */
+  /** Whether all versions are loaded. */
   isComplete: boolean
   prompts: readonly VersionedText[]
 }

@@ -17,7 +17,7 @@ interface NewExperiment {
   maxCostUsd?: number
 }
 
-/** Begins an experiment, which the team's own code or the model runs. */
+/** Creates an experiment, which the team's own code or the model then runs. */
 export async function createExperiment(fields: NewExperiment): Promise<Experiment> {
   const experiment = await call<Experiment>('/api/experiments', {
     method: 'POST',
@@ -43,7 +43,7 @@ export async function askModel(id: string): Promise<void> {
 
 export type Verdict = NonNullable<ExperimentItem['review']>['decision']
 
-/** Decides on a candidate's output. The item changes in its list, but stays in its place. */
+/** Decides on a candidate's output. The item is updated in its list, but keeps its place. */
 export async function reviewItem(id: string, itemId: string, decision: Verdict, comment: string): Promise<void> {
   const result = await call<ItemResult>(`${pathOf(id)}/items/${encodeURIComponent(itemId)}/review`, {
     method: 'POST',

@@ -25,7 +25,7 @@ interface VoteCardProps {
   errorType: string | null
   /** The value that the vote approves. */
   value: Json
-  /** Null if the vote itself is what others are compared with. */
+  /** Null if the other votes are compared with this one. */
   base: Base | null
   /** Before the name. */
   mark?: ReactNode

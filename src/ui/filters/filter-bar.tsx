@@ -21,13 +21,13 @@ interface FilterBarProps {
   filters: readonly Filter[]
   /** The labels of the filters that are visible even if they aren't set. */
   pinned?: readonly string[]
-  /** The parameter of the text to search for, if the list has one. */
+  /** The parameter for the text to search for, if the list has one. */
   searchName?: string
   /** A parameter for a position in the list. Changing the filters removes it. */
   placeName?: string
   /** Removes all filters from a URL. */
   onClear: (address: URLSearchParams) => URLSearchParams
-  /** Other controls of the list, at the end of the bar. */
+  /** Other controls for the list, at the end of the bar. */
   children?: ReactNode
 }
 

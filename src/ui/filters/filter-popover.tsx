@@ -8,7 +8,7 @@ import { OptionList } from './option-list.tsx'
 interface FilterPopoverProps {
   /** The ID of the button that it belongs to. */
   labelledBy: string
-  /** With several, it first asks which one to set. */
+  /** If there are several, it first asks which one to set. */
   filters: readonly Filter[]
   /** The term to edit. */
   term?: Term | undefined

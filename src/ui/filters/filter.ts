@@ -43,9 +43,9 @@ export interface TextFilter {
 export interface PeriodFilter {
   kind: 'period'
   label: string
-  /** The parameter of the first moment, or of any moment of the first day. */
+  /** The parameter for the first moment, or for any moment on the first day. */
   from: string
-  /** The parameter of the end, which isn't part of the range. */
+  /** The parameter for the end, which isn't part of the range. */
   to: string
   unit: PeriodUnit
 }
@@ -77,7 +77,7 @@ export const METADATA = 'metadata.'
 /** The parameters that a filter's options set. */
 export const namesOf = ({ options }: EitherFilter): string[] => [...new Set(options.map(({ name }) => name))]
 
-/** The terms of a filter in a URL: none if it isn't set, several for metadata. */
+/** A filter's terms in a URL: none if it isn't set. A metadata filter can have several. */
 export function termsOf(filter: Filter, address: URLSearchParams): Term[] {
   const { label } = filter
   const term = (name: string, label: string, wordsFor: (value: string) => string = value => value): Term[] => {

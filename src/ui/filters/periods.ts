@@ -49,13 +49,13 @@ export function periodOf(fields: { from: string; to: string }, unit: PeriodUnit)
 /** Whether a period ends before it begins. */
 export const isBackward = ({ from, to }: Period): boolean => from !== null && to !== null && from >= to
 
-/** A time in the reader's time zone, as a field for minutes takes it. */
+/** A time in the reader's time zone, in the format that a minute field expects. */
 function localMinute(time: string): string {
   const date = new Date(time)
   return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
 }
 
-/** The periods offered as shortcuts, up to now. */
+/** The periods offered as shortcuts. They all last until now. */
 export function recentPeriods(unit: PeriodUnit, now: number): { label: string; period: Period }[] {
   const since = (label: string, ms: number) => ({ label, period: { from: new Date(ms).toISOString(), to: null } })
   if (unit === 'day') {
