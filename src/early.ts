@@ -7,8 +7,8 @@ import { postSpan } from './ingest/spans.ts'
 import { postTraceOrExport } from './otlp/by-content.ts'
 
 /*
- * The endpoints that a new isolate loads with its entry: those that a pipeline calls in every run. All others are loaded
- * with `app.ts` when a request needs one. Compiling them takes several times as long.
+ * The endpoints that a new isolate loads with its entry, because a pipeline calls them in every run. All others are
+ * loaded with `app.ts` when a request needs one: compiling those takes several times as long.
  */
 
 const EARLY: readonly Endpoint[] = [
@@ -22,6 +22,6 @@ const EARLY: readonly Endpoint[] = [
 
 const byRoute = new Map(EARLY.map(each => [`${each.contract.method} ${each.contract.path}`, each]))
 
-/** The early endpoint for a request. Their paths have no parameters. */
+/** The early endpoint for a request. Early endpoints' paths have no parameters. */
 export const findEarly = ({ method, url }: Request): Endpoint | undefined =>
   byRoute.get(`${method} ${new URL(url).pathname}`)

@@ -4,7 +4,7 @@ import type { StoreBindings } from './store/core/store.ts'
 
 /** A queue message: only a hint that names its subject. D1 records the work itself. */
 export type Job = {
-  /** The number of the database that has the work. Without it, it's 0, which is DB. */
+  /** The number of the database that has the work. Default: 0, which is DB. */
   shard?: number
 } & (
   | { kind: 'purge_trace'; organizationKey: number; traceKey: number }
@@ -26,7 +26,7 @@ export interface Env extends StoreBindings {
   RATE_LIMITER: DurableObjectNamespace<RateLimiter>
   /** Absent on a deployment without queues; cron does the work there. */
   JOBS?: Queue<Job>
-  /** The queue of jobs that wait for webhooks' receivers. Without it, they use JOBS. */
+  /** The queue of jobs that wait for webhooks' receivers. Without it, such jobs use JOBS. */
   EVENTS?: Queue<Job>
   /** Only the platform sends to it. This binding makes a deploy create it. */
   DEAD_JOBS?: Queue<Job>
@@ -49,7 +49,8 @@ export interface Env extends StoreBindings {
   /** How many days the audit log keeps an entry. Default: the constant AUDIT_RETENTION_DAYS. */
   AUDIT_RETENTION_DAYS?: string
   /**
-   * `<provider>/<model>`: the model to use instead of the rules, or instead of Workers AI's, if that's bound. `model/provider.ts` lists the providers.
+   * `<provider>/<model>`: the model to use instead of the rules, or instead of Workers AI's model if Workers AI is
+   * bound. `model/provider.ts` lists the providers.
    */
   ATTRIBUTION_MODEL?: string
   /** The provider's URL, if not the default one. */
@@ -61,7 +62,7 @@ export interface Env extends StoreBindings {
   ATTRIBUTION_OUTPUT_PRICE?: string
   /** Model calls per project per day (UTC), for all uses. Default: the constant MODEL_DAILY_LIMIT. */
   MODEL_DAILY_LIMIT?: string
-  /** Workers AI. Only a deploy that was asked to binds it: an account without Workers AI couldn't deploy otherwise. */
+  /** Workers AI. A deploy binds it only on request, so that accounts without Workers AI can deploy. */
   AI?: Ai
 }
 

@@ -14,7 +14,7 @@ export type Context<C extends Contract> = {
   /** Milliseconds since 1970, the same for the whole request. */
   now: number
   unscoped: UnscopedStore
-  /** Whether what this isolate has read in the last 10 seconds is new enough. Only if the contract `reads` from memory. */
+  /** Whether what this isolate read in the last 10 seconds is new enough. Only if the contract `reads` from memory. */
   mayUseMemory: boolean
   /** Filters from the query parameters that begin with `metadataPrefix`. */
   metadataFilters: SearchableField[]

@@ -10,8 +10,8 @@ import { serve } from './serve.ts'
 export interface Endpoint<C extends Contract = Contract> {
   readonly contract: C
   /**
-   * Responds to a request. With `caller`, the request is part of another one by that caller, who has been authenticated
-   * and has paid for it with a token.
+   * Responds to a request. With `caller`, the request is part of another one from that caller, who has been
+   * authenticated and has spent a token on it.
    */
   readonly serve: (
     request: Request,

@@ -15,13 +15,13 @@ import type { Store } from '../store/core/store.ts'
 export interface Planned<Place> {
   /** Its place in the list. */
   place: Place
-  /** The cost of reading it: the bytes of its values, from the sizes in their rows, and its values in R2. */
+  /** The cost of reading it: the bytes of its values, from the sizes in their rows, and the number of values in R2. */
   size: { bytes: number; objects: number }
 }
 
 /**
  * Chooses the items of one file before any of them is read, because the response's headers already say where the next
- * file begins. A file ends at a number of items and of bytes, but has at least one item if any is left.
+ * file begins. A file ends at a limit on its items or bytes, but has at least one item if any are left.
  */
 export async function planFile<Item extends Planned<Place>, Place>(
   store: Store,
@@ -67,7 +67,7 @@ export async function* readInParts<Item extends Planned<unknown>, Shown>(
   }
 }
 
-/** The parts with the one that was read before the response began. */
+/** All parts, beginning with the one that was read before the response began. */
 export async function* startingWith<Item>(first: Item, rest: AsyncIterable<Item>): AsyncGenerator<Item> {
   yield first
   yield* rest

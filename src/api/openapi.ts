@@ -279,7 +279,7 @@ const ERROR_HEADERS: Readonly<Partial<Record<ErrorStatus, JsonSchema>>> = {
 
 const referenceTo = (name: string) => ({ $ref: `#/components/schemas/${name}` })
 
-/** A request that fails before its message is read has the error format of the other endpoints. */
+/** A request that fails before its message is read gets an error in the other endpoints' format. */
 const EITHER_ERROR = { anyOf: [referenceTo('Error'), referenceTo('RpcError')] }
 
 const STATUS = json(referenceTo('Status'), { code: 3, message: 'The body cannot be decoded' })

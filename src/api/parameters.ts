@@ -13,8 +13,8 @@ export function queryOf({ url }: Request): URLSearchParams {
 const NO_PARAMETERS = new URLSearchParams()
 
 /**
- * Rejects unknown parameters, which may be typos. But ingestion ignores them for newer clients, and `operation` for
- * health probes.
+ * Rejects unknown parameters, which may be typos. But ingestion ignores them so that newer clients work, and
+ * `operation` so that health probes do.
  */
 export function parseQuery(contract: Contract, searchParams: URLSearchParams) {
   const { query, metadataPrefix, family } = contract

@@ -7,7 +7,7 @@ import type { Contract } from './contract.ts'
 export interface Protocol<Answer> {
   /** How long a request may wait for D1 and R2. */
   deadline: () => Deadline
-  /** Identifies the caller. Errors: those of `authenticate`. */
+  /** Identifies the caller. Throws the same errors as `authenticate`. */
   authenticate: (lookup: Lookup) => Promise<Caller>
   /** Reads the body for the contract's schema. */
   readBody: (request: Request, contract: Contract) => unknown

@@ -36,7 +36,7 @@ export function enqueueEvents(store: Store, runtime: Runtime): void {
   if (jobs.length > 0) runtime.waitUntil(enqueue(jobs, runtime))
 }
 
-/** The same for a job, and waits until they're sent. */
+/** Sends hints for the events that a job may have written, and waits until they're sent. */
 export async function sendEventHints(store: Store, env: Env): Promise<void> {
   const jobs = takeEventJobs(store)
   if (jobs.length > 0) await enqueue(jobs, { env, requestId: newId(), waitUntil: () => {} })

@@ -91,6 +91,6 @@ export async function serve<C extends Contract, Answer>(
   }
 }
 
-/** Says which databases a response lacks, because they didn't respond. */
+/** Names the databases that are missing from a response because they didn't respond. */
 const missingHeader = ({ missing }: Store): Record<string, string> =>
   missing.size === 0 ? {} : { 'x-missing-shards': [...missing].toSorted((one, other) => one - other).join(', ') }

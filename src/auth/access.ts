@@ -108,7 +108,7 @@ async function emailIn(
 
 const certs = new Map<string, JWTVerifyGetKey>()
 
-/** A team's Access signing keys, fetched at most once in ten minutes, except when a token names an unknown key. */
+/** A team's Access signing keys, fetched at most once every ten minutes, except when a token names an unknown key. */
 function certsOf(issuer: string): JWTVerifyGetKey {
   const known = certs.get(issuer)
   if (known) return known

@@ -97,8 +97,8 @@ async function accessCaller(token: string, lookup: Lookup): Promise<AccessCaller
 }
 
 /**
- * Whether a request may come from a pipeline, which can do with what was current 10 seconds ago. People in the app, keys
- * that can change things, and clients that track what they've seen can't.
+ * Whether a request may come from a pipeline, which can make do with what was current 10 seconds ago. People in the
+ * app, keys that can change things, and clients that track what they've seen can't.
  */
 export const isPipeline = ({ keyId, sessionExpiresAt, scopes }: Caller, { headers }: Request): boolean =>
   keyId !== null && sessionExpiresAt === null && !scopes.includes('manage') && !headers.has(BOOKMARK_HEADER)

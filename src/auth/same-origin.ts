@@ -2,7 +2,7 @@ import { forbidden } from '../http/errors.ts'
 
 /**
  * Checks that a request comes from a page on this origin. Browsers add cookies to requests from any page, so a request
- * that relies on them to change something must come from this origin. 403 if it doesn't, or doesn't say.
+ * that relies on them to change something must come from this origin. 403 if it doesn't, or if its origin is unknown.
  */
 export function requireSameOrigin(request: Request): void {
   const { headers } = request

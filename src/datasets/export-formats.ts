@@ -12,7 +12,8 @@ import { toItem, toItemHead } from './wire.ts'
 type Parts = AsyncIterable<readonly DatasetItem[]>
 
 /**
- * Writes each item as a conversation. Leaves out items without an input, or whose values are too large to show in full.
+ * Writes each item as a conversation. Leaves out items that have no input, or whose values are too large to show in
+ * full.
  */
 export async function* writeChats(parts: Parts): AsyncGenerator<string> {
   const giveTurns = turnsByLength()
@@ -54,8 +55,8 @@ const COLUMNS_AFTER = ['metadata', '_rest']
 export const writeItems = (parts: Parts): AsyncGenerator<string> => writeJsonLines(parts, toItem)
 
 /**
- * Writes each item as a row of CSV. `columns` are the fields of the expected output that get a column. Without any, the
- * whole output gets one.
+ * Writes each item as a row of CSV. `columns` are the fields of the expected output that get a column. Without any
+ * fields, the whole output gets one.
  */
 export function writeTable(parts: Parts, columns: readonly string[]): AsyncGenerator<string> {
   const own = columns.length === 0 ? ['expected'] : columns.map(column => `expected.${column}`)

@@ -188,7 +188,7 @@ function requireRunnable(env: Env, body: Parsed<typeof NewExperiment>, version: 
   return { model, promptVersionId: version.id }
 }
 
-/** The price of a model of the configured provider, or null. 400 if the provider has no such model. */
+/** The price of a model from the configured provider, or null. 400 if the provider has no such model. */
 function pricesOf(env: Env, model: string) {
   try {
     return settingsFor(env, model).prices

@@ -72,7 +72,7 @@ export const isSelected = (head: ItemHead, selection: Selection): boolean =>
   (selection.itemId === null || selection.itemId === head.id) &&
   (selection.threshold === null || samplingHash(selection.seed, head.id) <= selection.threshold)
 
-/** Whether an experiment on all items has this one. */
+/** Whether an experiment on all items has this item. */
 export const isEligible = (head: ItemHead, { split, includesStale }: Pick<Selection, 'split' | 'includesStale'>) =>
   !head.isExcluded && (split === null || head.split === split) && (includesStale || !head.isStale)
 

@@ -160,6 +160,6 @@ async function findBaseline(
   return new Map([...outcomes].map(([id, { outcome }]) => [id, rightness(outcome)]))
 }
 
-/** How many characters were read of an item. */
+/** How many characters of an item were read. */
 const lengthOf = (item: DatasetItem | undefined): number =>
   item === undefined ? 0 : [item.input, item.output, ...item.expected].reduce((sum, { text }) => sum + text.length, 0)

@@ -120,7 +120,7 @@ export const postResults = endpoint({
 const isWanted = (sent: SentResult, stored: ResultHead | undefined): boolean =>
   !stored || (stored.outcome === 'error' && stored.contentHash !== sent.contentHash)
 
-/** Parses the results of a request. The errors of individual ones go to `results`. */
+/** Parses the results in a request. Errors in individual results go to `results`. */
 async function readSent(inputs: readonly unknown[], results: Results): Promise<SentResult[]> {
   const itemIds = new Set<string>()
   const parsed = inputs.flatMap((input, index) =>

@@ -27,7 +27,7 @@ const documented = <Item extends object>(item: Item, jsonSchema: Record<string, 
 export const described = <Schema extends v.GenericSchema>(schema: Schema, description: string) =>
   v.pipe(schema, v.metadata({ description }))
 
-/** Parses by `schema`, but the OpenAPI document shows `shown`. */
+/** Parses with `schema`, but the OpenAPI document shows `shown`. */
 export const shownAs = <Schema extends object>(schema: Schema, shown: v.GenericSchema<unknown, unknown>) => ({
   ...schema,
   shown,
@@ -38,7 +38,7 @@ export const object = <Fields extends v.ObjectEntries>(
   schema: v.ObjectSchema<Fields, undefined> | v.StrictObjectSchema<Fields, undefined>,
 ) => v.pipe(shownAs(v.custom<v.InferInput<typeof schema>>(isJsonObject, 'must be an object'), schema), schema)
 
-/** An object with any keys, for the same reason. Valibot alone drops the keys that name parts of JavaScript objects. */
+/** An object with any keys. Valibot alone accepts a list, and drops keys that name parts of JavaScript objects. */
 export const record = <Key extends v.GenericSchema<string, string>, Value extends v.GenericSchema>(
   key: Key,
   value: Value,

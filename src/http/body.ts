@@ -82,7 +82,7 @@ export function inflatedStart(wire: Uint8Array, contentEncoding: string | null, 
   }
 }
 
-/** How many bytes of a body show its beginning. */
+/** How many bytes of a body are enough to decode its beginning. */
 export const startBytes = (contentEncoding: string | null): number =>
   CODECS.get(nameOf(contentEncoding))?.startBytes ?? 512
 
@@ -114,7 +114,7 @@ const zstd: Codec = {
     })
   },
   flush: constants.ZSTD_e_flush,
-  // The decoder returns whole blocks. A block has at most 128 KiB, and its frame's header 18 bytes.
+  // The decoder returns whole blocks. A block has at most 128 KiB, and a frame's header at most 18 bytes.
   startBytes: 128 * 1024 + 32,
 }
 
@@ -160,7 +160,7 @@ async function readWire(
   return bytes
 }
 
-/** Reads a stream to its end, but at most `maxBytes` and one chunk. Errors: 413, 400 if it ends early. */
+/** Reads a stream to its end, but at most one chunk beyond `maxBytes`. Errors: 413, 400 if it ends early. */
 async function readChunks(
   body: ReadableStream<Uint8Array>,
   maxBytes: number,

@@ -50,7 +50,7 @@ interface Page<Item, Types extends PlaceTypes> {
 
 /** A list to read page by page. */
 interface Paged<Types extends PlaceTypes, Read extends Page<unknown, Types>> {
-  /** The list's name and owner. Cursors of other lists and tenants are invalid here. */
+  /** The list's name and owner. Cursors from other lists and tenants are invalid here. */
   list: readonly string[]
   query: { limit: number; cursor?: string | undefined }
   place: Types
@@ -81,7 +81,7 @@ export function firstOf<Item, const P extends readonly (string | number)[]>(
   return { items, nextPlace: found.length > items.length && last ? placeOf(last) : null }
 }
 
-/** The cursor of a place in a list, for a response with several lists. */
+/** The cursor for a place in a list, for a response with several lists. */
 export const cursorOf = (list: readonly string[], place: readonly (string | number)[] | null): Promise<string> | null =>
   place && encodeCursor(list, place)
 

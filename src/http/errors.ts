@@ -136,7 +136,7 @@ const PERSON_REQUIRED = {
   agent: 'Only a person may do this; this key acts as an agent',
   pipeline: 'Only a person may do this; this key acts as a pipeline',
 }
-/** 403 for a project's key on another project. The caller may learn that the other project exists. */
+/** 403 for a project's key that's used on another project. The caller may learn that the other project exists. */
 export const otherProject = () => forbidden('This key is for another project')
 export const notFound = (message?: string) => new ApiError(404, message)
 export const conflict = (message: string, path: string) => new ApiError(409, message, { details: [{ path, message }] })
@@ -152,7 +152,7 @@ export const takesNoWebhooks = () => new ApiError(410)
 export const heldByOther = (claim: { heldBy: string; until: string }) => new ApiError(409, HELD, { fields: claim })
 export const IMPORT_NEEDS_MANAGE = 'Imports need the manage scope'
 export const HELD = 'Somebody else is reviewing this span; set `takeOver` to decide anyway'
-/** 409 because enough others review the span. */
+/** 409 because enough other people are reviewing the span. */
 export const noPlaceLeft = () => new ApiError(409, NO_PLACE)
 const NO_PLACE = 'Enough other people have voted on this span or claimed it'
 export const unprocessable = (message: string, path: string) =>

@@ -25,8 +25,8 @@ interface Waiting {
 }
 
 /**
- * Waits until a job is done, for at most 25 seconds. If no consumer claims the job within 2 seconds, or the queue
- * refused it, the job runs here, and continues after the response if necessary. It doesn't wait for a job that's paused
+ * Waits until a job is done, for at most 25 seconds. If no consumer claims the job within 2 seconds, or if the queue
+ * refuses it, the job runs here, and continues after the response if necessary. It doesn't wait for a job that's paused
  * until tomorrow because the project has used up today's model calls. Returns the job's state, or undefined if the
  * trace is gone. 503 if the platform fails: a retried request finds the job as it was left.
  */

@@ -31,8 +31,8 @@ import { boundShards, openUnscopedStore, type UnscopedStore } from '../store/cor
 import { findDuePass, savePass } from '../store/core/sweeps.ts'
 
 /**
- * Brings shards into use: copies what statements on traces read from the control database, and then sends new traces to
- * those that have all of it and aren't full. Does nothing on a deployment with one database.
+ * Brings shards into use: copies the control database's rows that statements on traces read, and then sends new traces
+ * to the shards that have all of them and aren't full. Does nothing on a deployment with one database.
  */
 export async function followShards(env: Env, now: number): Promise<void> {
   const bound = boundShards(env)
@@ -66,8 +66,8 @@ async function readStates(shards: readonly UnscopedStore[]): Promise<States> {
 }
 
 /**
- * Reads the shards' states. If DB or a shard was restored to an earlier time, one has copies of changes that aren't in the
- * other's history, or lacks some, so it starts over as if it were new.
+ * Reads the shards' states. If DB or a shard was restored to an earlier time, the shard has copies of changes that
+ * aren't in DB's history, or lacks some, so it starts over as if it were new.
  */
 async function withoutRestored(control: UnscopedStore, shards: readonly UnscopedStore[]): Promise<States> {
   const before = await findLog(control)
@@ -143,7 +143,7 @@ async function place(
   }
 }
 
-/** The shards that have copies of all rows and aren't full. One that doesn't respond stays as it was. */
+/** The shards that have copies of all rows and aren't full. A shard that doesn't respond stays as it was. */
 const chooseShards = (
   shards: readonly UnscopedStore[],
   { states, firstUncopied, before }: { states: States; firstUncopied: number | null; before: readonly number[] },

@@ -7,8 +7,8 @@ import { followWatches } from '../store/experiments/rollback.ts'
 import { listWatchedPrompts } from '../store/texts/watch.ts'
 
 /**
- * Continues a pass over all prompts' watches, a few per minute. It finds what reviewers' requests missed, because they
- * follow the watches of decisions only after their responses.
+ * Continues a pass over all prompts' watches, a few per minute. It finds what reviewers' requests missed, because those
+ * follow watches only after their responses.
  */
 export async function followAllWatches(env: Env, unscoped: UnscopedStore, now: number): Promise<void> {
   const cursor = await findDuePass(unscoped, 'watches', now)

@@ -10,7 +10,7 @@ import { findSendingProject } from '../store/webhooks/sending.ts'
 
 /**
  * Continues a pass over the problems of projects that send `problem.changed`, a few per minute. Most of a problem's
- * states follow from data, so without this pass, nobody would notice a change before they looked.
+ * states follow from data, so without this pass, nobody would notice a change until they looked.
  */
 export async function noticeProblems(env: Env, unscoped: UnscopedStore, now: number): Promise<void> {
   const cursor = await findDuePass(unscoped, 'problems', now)

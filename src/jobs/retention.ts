@@ -4,8 +4,8 @@ import type { UnscopedStore } from '../store/core/store.ts'
 import { expireTraces } from '../store/traces/retention.ts'
 
 /**
- * Deletes a database's traces older than their projects' `retentionDays`, a bounded number per minute, and queues their purge. If
- * there's no queue, or it fails, cron purges them.
+ * Deletes a database's traces that are older than their projects' `retentionDays`, a bounded number per minute, and
+ * queues their purge. If there's no queue, or it fails, cron purges them.
  */
 export async function applyRetention(env: Env, unscoped: UnscopedStore, now: number): Promise<void> {
   for (let step = 0; step < RETENTION_STEPS; step++) {

@@ -34,10 +34,10 @@ import { noticeProblems } from './notice-problems.ts'
 import { applyRetention } from './retention.ts'
 
 /**
- * Cron's work, every minute. It brings new shards into use; sends lost jobs again, or runs them if there's no queue; completes traces whose root
- * didn't arrive; brings dataset items up to date; follows watches; notices how far problems are fixed; removes spans that
- * review policies leave out from the queue; deletes expired data and labelers without records; counts outputs; and if
- * there's nothing to purge, looks for objects without a row.
+ * Cron's work, every minute. It brings new shards into use; sends lost jobs again, or runs them if there's no queue;
+ * completes traces whose root didn't arrive; brings dataset items up to date; follows watches; notices how far problems
+ * are fixed; takes spans that review policies leave out off the queue; deletes expired data and labelers without
+ * records; counts outputs; and if there's nothing to purge, looks for objects without a row.
  */
 export async function sweep(env: Env, now: number): Promise<void> {
   const run: Run = { env, now, limit: env.JOBS ? RESEND_BATCH : 1 }
@@ -88,7 +88,7 @@ async function sweepTraces(store: UnscopedStore, { env, now, limit }: Run): Prom
   return purges?.length ?? 0
 }
 
-/** Sends a database's events. One that doesn't respond has used up its time by now. */
+/** Sends a database's events. A database that doesn't respond has used up its time by now. */
 async function sweepEvents(store: UnscopedStore, { env, now, limit }: Run): Promise<void> {
   const shard = inShard(store.shard)
   await attempt({ kind: 'webhooks', ...shard }, async () => {
@@ -120,7 +120,7 @@ async function sweepAccounts(control: UnscopedStore, { env, now, limit }: Run): 
 const resend = (job: Job, env: Env): Promise<unknown> =>
   attempt(job, async () => queueOf(job, env)?.send(job) ?? runJob(job, env))
 
-/** Runs one part of the work. If it fails, the others still run. */
+/** Runs one part of the work. If it fails, the other parts still run. */
 async function attempt<Result>(
   part: Readonly<Record<string, string | number | null>>,
   run: () => Promise<Result>,

@@ -23,7 +23,7 @@ export const MIN_LEASED_LIMIT = 100
  * a second to the limiter.
  */
 export const SHARES_PER_MINUTE = 240
-/** How long a denial lasts while leases are out. Any of them may be returned. */
+/** How long a denial lasts while leases are out. Any lease may be returned. */
 export const LEASED_OUT_RETRY_SECONDS = 1
 /** Failed lookups of keys, sessions, and sign-in links per address in 60 seconds, in one isolate. */
 export const MAX_FAILED_LOOK_UPS = 60
@@ -59,9 +59,9 @@ export const ISOLATE_CACHE_ENTRIES = 5000
  * how long another isolate's activation stays unseen: 15 seconds.
  */
 export const NEAR_TEXTS_MS = 10_000
-/** How much memory they take in an isolate, which has 128 MB. */
+/** How much memory those prompts and docs may take in an isolate, which has 128 MB. */
 export const NEAR_TEXTS_BYTES = 8 * 1024 * 1024
-/** The share of one organization. A page that's larger isn't kept. */
+/** One organization's share of that memory. A larger page isn't kept. */
 export const NEAR_TEXTS_SHARE_BYTES = 1024 * 1024
 /** How long a request waits for Cloudflare Access's signing keys. After that, it still has to query D1. */
 export const ACCESS_CERTS_TIMEOUT_MS = 1000

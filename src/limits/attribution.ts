@@ -4,7 +4,7 @@
 export const MAX_SUBJECT_SPANS = 400
 /** Candidates for those spans. Each costs a row of a few ids. */
 export const MAX_SUBJECT_CANDIDATES = 20_000
-/** The values of those spans, in total and each. Larger values add little, and an isolate has 128 MB. */
+/** The size of those spans' values: in total, and of each. Larger values add little, and an isolate has 128 MB. */
 export const MAX_SUBJECT_BYTES = 4 * 1024 * 1024
 export const MAX_SUBJECT_VALUE_BYTES = 256 * 1024
 /** The total size of the prompts that an engine reads, and of the knowledge docs. */
@@ -42,10 +42,10 @@ export const MAX_EVIDENCE_RUN_LENGTH = 512
 export const MAX_EVIDENCE_CORRECTIONS = 50
 /** An engine reads only the latest feedback. */
 export const MAX_SUBJECT_FEEDBACK = 1000
-/** The project's reviews searched for earlier decisions on the same input, and spans compared. */
+/** The project's reviews that are searched for earlier decisions on the same input, and spans that are compared. */
 export const MAX_PRECEDENT_REVIEWS = 500
 export const MAX_PRECEDENTS = 50
-/** How long a run keeps its job without renewing. If its worker died, another run then takes over. */
+/** How long a run keeps its job without renewing its lease. If its worker died, another run then takes over. */
 export const ATTRIBUTION_LEASE_MS = 60_000
 /** How often a run renews its lease. Two renewals may fail. */
 export const ATTRIBUTION_RENEW_MS = 20_000
@@ -66,25 +66,25 @@ export const MAX_TYPES_TOKENS = 4000
 export const BYTES_PER_TOKEN = 3
 /** A model's answer, including its thinking. */
 export const MAX_ANSWER_TOKENS = 6000
-/** How long a run keeps any other job that asks a model, as `ATTRIBUTION_LEASE_MS`. */
+/** The same as `ATTRIBUTION_LEASE_MS`, for any other job that asks a model. */
 export const MODEL_JOB_LEASE_MS = 60_000
 /** How often such a run renews its lease. Canceling the job ends its calls within this time. */
 export const MODEL_JOB_RENEW_MS = 5000
 /** How many times in a row such a job may fail or be cut off. */
 export const MAX_MODEL_JOB_ATTEMPTS = 6
-/** Up to this long, the queue delays the message of a job that waits. Longer waits end when cron finds the job. */
+/** The longest that the queue delays a waiting job's message. Longer waits end when cron finds the job. */
 export const MAX_MODEL_JOB_DELAY_SECONDS = 900
 /** One call to a model. */
 export const MODEL_CALL_MS = 60_000
-/** A project's default limit of model calls per day, which cost a few dollars at most with the usual models. */
+/** A project's default limit on model calls per day, which cost a few dollars at most with the usual models. */
 export const MODEL_DAILY_LIMIT = 500
 /** A model reads only the clearest findings. */
 export const MAX_PROMPT_FINDINGS = 50
 /** The name of a step or speaker in the outline of a long run, which has up to `MAX_SUBJECT_SPANS` lines. */
 export const MAX_OUTLINE_NAME_BYTES = 64
-/** Up to this many spans, the schema of a model's answer lists them. OpenAI allows 1,000 enum values in total. */
+/** The schema of a model's answer lists at most this many spans, or none. OpenAI allows 1,000 enum values in total. */
 export const MAX_LISTED_SPANS = 50
-/** Quotes of one answer to look up. */
+/** Quotes from one answer to look up. */
 export const MAX_QUOTES = 10
 /** A quote. It only has to identify a place, not contain all of it. */
 export const MAX_QUOTE_LENGTH = 500

@@ -66,7 +66,7 @@ export const JUDGE_RUN_MS = 5 * 60_000
 export const MAX_JUDGE_REASON_LENGTH = 500
 /** A version of a dataset: a part of 20 characters for each step of the same name. */
 export const MAX_VERSION_LENGTH = 4096
-/** Imported examples of a dataset. */
+/** Imported examples in a dataset. */
 export const MAX_IMPORTED_ITEMS = 10_000
 /** Examples in one import. */
 export const MAX_IMPORT = 200
@@ -84,14 +84,14 @@ export const MAX_FILE_OBJECTS = 900
  */
 export const FILE_STEP_ITEMS = 500
 export const FILE_PART_BYTES = 4 * 1024 * 1024
-/** The same for spans that are found in their traces. Up to this many of each trace are looked at. */
+/** The same for spans that are found in their traces. Up to this many spans of each trace are looked at. */
 export const FILE_STEP_SPANS = 200
 /** A cursor for the next file. It contains the version, the CSV columns, and the last item's step. */
 export const MAX_FILE_CURSOR_LENGTH = 14 * 1024
 /** Columns for the fields of an output, and the length that their names take in a cursor. */
 export const MAX_CSV_COLUMNS = 100
 export const MAX_CSV_COLUMNS_LENGTH = 2000
-/** Without an `outputSchema`, the columns come from this many items, from the first one on. */
+/** Without an `outputSchema`, the columns come from the first items, up to this many. */
 export const CSV_SAMPLE_ITEMS = 200
 /** Reviewed spans whose dataset items one statement brings up to date. */
 export const SETTLED_SPANS = 50

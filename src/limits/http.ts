@@ -1,6 +1,6 @@
 /* Requests, responses, and the shapes that endpoints share. */
 
-/** The rest of a body around its long fields: ids, names, notes, timestamps. */
+/** The rest of a body, besides its long fields: ids, names, notes, timestamps. */
 export const ENVELOPE_BYTES = 64 * 1024
 /** Characters to parse, hash, or write before other requests get a turn: a few milliseconds of work. */
 export const LENGTH_PER_TURN = 256 * 1024
@@ -8,7 +8,7 @@ export const LENGTH_PER_TURN = 256 * 1024
 export const MAX_BODY_BYTES = 256 * 1024
 /** Truncated parts of one value that a response names. */
 export const MAX_NAMED_TRUNCATIONS = 10
-/** Nesting of a value. SQLite and structuredClone fail far above it; a recursive client fails far below those. */
+/** Nesting of a value. SQLite and structuredClone fail far above it. Recursive clients fail much sooner. */
 export const MAX_JSON_DEPTH = 128
 /** Nesting of a body, which bounds what parsing builds. Each value in it has its own, lower limit. */
 export const MAX_BODY_DEPTH = 1000

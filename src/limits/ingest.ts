@@ -63,11 +63,11 @@ export const ATTRIBUTES_PER_RECORD = 50
  */
 export const MAX_EXPORT_ITEMS = 1_500_000
 /**
- * Attributes to read of one span, of its resource, of its events together, and of its links. SDKs keep 128, or 10,000
- * if conversations are spread over them.
+ * Attributes to read from one span, from its resource, from all of its events, and from its links. SDKs keep 128, or
+ * 10,000 if conversations are spread over them.
  */
 export const MAX_SPAN_ATTRIBUTES = 10_000
-/** Messages of one exported value that are normalized. Longer conversations are stored as sent. */
+/** Messages in one exported value that are normalized. Longer conversations are stored as sent. */
 export const MAX_CONVERSATION_MESSAGES = 10_000
 /** Nesting of an attribute's value: half of what a stored value may have. */
 export const MAX_ATTRIBUTE_DEPTH = 64

@@ -17,7 +17,7 @@ export const PURGED_EVENTS = 100
 export const PURGE_STEPS = 30
 /** A deletion that no job has touched for this long is sent to the queue again. */
 export const RESEND_AFTER_MS = 60_000
-/** Deletions that one cron run sends again. Without a queue, it runs only one, because of the 50 queries. */
+/** Deletions that one cron run sends again. Without a queue, it runs only one: an invocation may make 50 queries. */
 export const RESEND_BATCH = 100
 /** The oldest traces that one retention step checks: as many as fit in one call to the queue. */
 export const RETENTION_TRACES = 100
@@ -36,7 +36,7 @@ export const CLOSING_STEPS = 6
 export const MAX_QUEUE_BATCH = 100
 /** The longest delay before a failed job runs again. */
 export const MAX_RETRY_DELAY_SECONDS = 3600
-/** An object without a row is deleted after this long. The request that put it has ended by then. */
+/** An object without a row is deleted after this long. The request that stored it has ended by then. */
 export const ORPHAN_AGE_MS = DAY_MS
 /** Objects that one cron run compares with the rows. R2 lists at most 1,000. */
 export const ORPHAN_PAGE = 500

@@ -27,13 +27,13 @@ export const MAX_FORMAT_LENGTH = 4096
 export const MAX_CHOICES_LENGTH = 256
 /** All versions of one prompt or knowledge doc as JSON. One response shows them all. */
 export const MAX_VERSIONS_BYTES = 8 * 1024 * 1024
-/** The bytes that a version counts beyond its texts: ids, times, and field names. */
+/** The bytes counted for a version in addition to its texts: ids, times, and field names. */
 export const VERSION_BYTES = 256
 /** Lines removed and added that a diff searches. Its memory grows with the square of this. */
 export const MAX_DIFF_EDITS = 700
 /** Edits times lines of both versions: the comparisons that a diff may make, about a tenth of a second. */
 export const MAX_DIFF_STEPS = 10_000_000
-/** Schema diffs don't descend past this length: there may be many paths, and each is shown whole. */
+/** Schema diffs don't descend into longer paths: there may be many, and each is shown whole. */
 export const MAX_DIFF_PATH_LENGTH = 256
 /** The note on a version. */
 export const MAX_NOTE_LENGTH = 1024

@@ -7,13 +7,13 @@ export const MAX_MESSAGE_BYTES = 1024 * 1024
  * clients cut off answers of 25,000.
  */
 export const MAX_TOOL_ANSWER_BYTES = 48 * 1024
-/** How much of an endpoint's response to parse for that. Everything in it can be read by path and offset. */
+/** How much of an endpoint's response to parse for a tool's answer. Everything in it can be read by path and offset. */
 export const MAX_TOOL_SOURCE_BYTES = 4 * 1024 * 1024
 /** The places of shortened values in one answer, as JSON. */
 export const MAX_SHORTENED_BYTES = 4 * 1024
-/** What the shortest of many values gets. Any number fits, and so does the beginning of a text. */
+/** The least room that one of many values gets. Any number fits, and so does the beginning of a text. */
 export const MIN_VALUE_BYTES = 64
-/** A field's name. It's the pipeline's, and may be as long as a value. */
+/** A field's name. The pipeline chooses it, and it may be as long as a value. */
 export const MAX_SHOWN_NAME_LENGTH = 256
 /** Projects that an error names. */
 export const MAX_NAMED_PROJECTS = 100

@@ -4,9 +4,9 @@
 export const PREVIEW_LENGTH = 200
 /** How much of each value is read for that preview. The text of a message begins after its other fields. */
 export const PREVIEWED_LENGTH = 4096
-/** The last inputs of a span that are read for that. They share `PREVIEWED_LENGTH`. */
+/** The last inputs of a span that are read for that preview. They share `PREVIEWED_LENGTH`. */
 export const PREVIEWED_INPUTS = 8
-/** How many of a trace's observations, and of its spans, are searched for that: a list shows 200 traces. */
+/** How many of a trace's observations, and of its spans, are searched for those inputs. A list shows 200 traces. */
 export const PREVIEWED_ROWS = 200
 /** Values on one page of a list. The page ends before the item that would exceed it, after at least one item. */
 export const MAX_PAGE_VALUE_BYTES = 8 * 1024 * 1024
@@ -45,12 +45,12 @@ export const MAX_LABEL_LENGTH = 300
 export const MAX_SOURCE_LEAVES = 10_000
 /** Spans of a trace that may come before an output: as many as a response with a trace lists. */
 export const MAX_SOURCE_CANDIDATES = 20_000
-/** How many of them are read, those that retrieve and the nearest ones first. Their values fit in one page. */
+/** How many of those spans are read: spans that retrieve, and the nearest ones, first. Their values fit in one page. */
 export const MAX_SOURCE_SPANS = 12
-/** Chunks in a response, and the bytes of each. The inbox loads the next items' ahead. */
+/** Chunks in a response, and the bytes of each. The inbox loads the next items' chunks ahead. */
 export const MAX_SOURCE_CHUNKS = 50
 export const MAX_SOURCE_CHUNK_BYTES = 8192
-/** How an output cites a chunk: with spaces and in upper or lower case, so the same label has many forms. */
+/** Forms in which an output cites a chunk. Spaces and upper or lower case give the same label many forms. */
 export const MAX_CITED_AS = 20
 /** Knowledge docs in a response, and the characters of each and of the prompt. */
 export const MAX_SOURCE_DOCS = 10
@@ -75,9 +75,9 @@ export const TURNS_MAX_LIMIT = 50
 export const MAX_TURN_SPANS = 500
 /** Feedback on a page of turns. Traces rarely have more than one piece. */
 export const MAX_TURN_FEEDBACK = 500
-/** Traces that one statement reads the costs of. To sort by cost, a page takes ten. */
+/** Traces that one statement reads the costs of. To sort by cost, a page takes ten statements. */
 export const SORTED_STEP_TRACES = 500
-/** Decisions that one page scans, for the same reason. */
+/** Decisions that one page scans, for the same reason as `MAX_SCANNED_TRACES`. */
 export const MAX_SCANNED_DECISIONS = 5000
 /** The length of a text to find. Shorter texts are in almost every trace, and longer ones take longer to compare. */
 export const MIN_SOUGHT_LENGTH = 3
@@ -94,12 +94,12 @@ export const SEARCHED_ROW_BYTES = 256
 export const MAX_SEARCHED_ROWS = 10_000
 /** Matches that a hit shows. */
 export const MAX_MATCHES = 3
-/** A match with the text around it, and the least of that on either side of a long one. */
+/** A match with the text around it, and the least text on either side of a long match. */
 export const SNIPPET_LENGTH = 160
 export const CONTEXT_LENGTH = 40
 /** Prompt versions that one filter names. With more, a URL would be longer than some proxies accept. */
 export const MAX_FILTERED_VERSIONS = 50
-/** The newest decisions that name an error type. Attribution quality is computed from these. */
+/** The newest decisions that name an error type. Attribution quality is computed from them. */
 export const MAX_COMPARED_DECISIONS = 10_000
 /** Days that insights cover: the default and the maximum, a leap year. */
 export const DEFAULT_INSIGHT_DAYS = 30

@@ -20,11 +20,11 @@ export const MAX_VOTE_BYTES = 4 * 1024 * 1024
 export const MAX_SUGGESTION_BYTES = 1024 * 1024
 /** A message text must have this many characters to be reviewed once if several spans have it. */
 export const MIN_SHARED_TEXT_LENGTH = 16
-/** Longer outputs, as JSON, are never taken for the same text. Hashing them would delay other requests. */
+/** Longer outputs, as JSON, are never treated as the same text. Hashing them would delay other requests. */
 export const MAX_SHARED_TEXT_LENGTH = 64 * 1024
 /** The spans with the same text as their root that are considered, the earliest first. */
 export const MAX_SHARING_SPANS = 200
-/** How far a span is followed up its parents to find how deep it is. */
+/** How many of a span's ancestors are followed to find how deep it is. */
 export const MAX_SHARING_DEPTH = 100
 /** Outputs that one review call checks in total. It leaves the rest to the next call. */
 export const MAX_JUDGED_BYTES = 64 * 1024 * 1024
@@ -56,11 +56,11 @@ export const MAX_ALTERNATIVES = 20
 /** Watches whose looks are stored at once. Each takes a statement, and up to five more for the version before. */
 export const WATCHES_AT_ONCE = 8
 
-/** Resamples behind an interval of agreement. With 2,000, the bounds vary little between seeds. */
+/** Resamples for an interval of agreement. With 2,000, the bounds vary little between seeds. */
 export const RESAMPLES = 2000
 /** The largest share of resamples in which a measure may be undefined. With more, there's no 95% interval. */
 export const MAX_UNDEFINED_RESAMPLES = 0.05
-/** Units or patterns to draw before other requests get a turn. Takes a few milliseconds. */
+/** Units or patterns to draw before other requests get a turn: a few milliseconds of work. */
 export const RESAMPLED_PER_TURN = 100_000
 /** Reviewers in the matrix of pairs, and steps, with an interval each. The page shows them all at once. */
 export const MAX_COMPARED_REVIEWERS = 20

@@ -35,7 +35,7 @@ export const MAX_CHANGE_ATTEMPTS = 5
 /** How many changed rows one copy to a shard transfers, and how many of them may be texts, which are large. */
 export const COPIED_CHANGES = 500
 export const COPIED_TEXT_VERSIONS = 10
-/** How long before an epoch begins it's written, and how much later than planned that may happen. */
+/** How long before its beginning an epoch is written, and how late the write may be. */
 export const EPOCH_DELAY_MS = 2 * 60_000
 export const MAX_EPOCH_LATENESS_MS = 10_000
 /**
@@ -48,10 +48,10 @@ export const MAX_CLOCK_DIFFERENCE_MS = 20_000
 /** This long after an epoch begins, no request still uses the previous one. */
 export const EPOCH_SETTLE_MS = 60_000
 /**
- * A database with more bytes than this gets no new traces, because D1 holds 10 GB: the traces that it has may grow. It
- * gets some again once it's below the second number, so that the shards don't change back and forth.
+ * A database with more bytes than this gets no new traces: its traces may grow, and D1 holds 10 GB. It gets new ones
+ * again once it's below the second number, so that the shards don't change back and forth.
  */
 export const MAX_SHARD_BYTES = 8_000_000_000
 export const EMPTIED_SHARD_BYTES = 7_000_000_000
-/** Epochs of a project with different shards. A trace may be in as many databases, and reading it asks them all. */
+/** Epochs of a project with different shards. A trace may be in as many databases, and reading it queries them all. */
 export const MAX_EPOCHS = 30

@@ -46,7 +46,7 @@ export const CONCURRENT_DELIVERIES = 5
  * hands over at most WEBHOOK_TIMEOUT_MS later, even if all of its receivers are slow.
  */
 export const DELIVERY_RUN_MS = 5_000
-/** How long a run may keep its webhooks, to which no other run sends meanwhile. It usually gives them back sooner. */
+/** How long a run may keep its webhooks. No other run sends to them meanwhile. It usually gives them back sooner. */
 export const WEBHOOK_RUN_LEASE_MS = 30_000
 /** How long a webhook that can't be decrypted waits. Somebody has to restore WEBHOOK_KEY. */
 export const UNREADABLE_PAUSE_MS = 10 * 60_000
@@ -71,7 +71,7 @@ export const FAN_OUT_STEPS = 5
 export const MAX_EVENT_VALUE_BYTES = 64 * 1024
 /** Characters of one text in a Slack message. Slack allows 3,000 in a section. */
 export const MAX_SLACK_TEXT_LENGTH = 1000
-/** Problems with a candidate whose states one step of cron reads, each in several round trips, and its projects. */
+/** Problems with a candidate whose states a cron step reads, in several round trips each, and the step's projects. */
 export const NOTICED_PROBLEMS = 5
 export const NOTICED_PROJECTS = 5
 /** The pause between two passes over the problems of projects that send `problem.changed`. */

@@ -6,7 +6,7 @@ import { type CountedProblem, readProblemDetails, selectProblems } from '../stor
 import { readProgress } from './progress.ts'
 import { type Problem, toProblem } from './wire.ts'
 
-/** Reads a problem with its counts in a range of days. Both may be empty. */
+/** Reads a problem with its counts in a range of days. There may be no problem and no counts. */
 export async function readProblem(store: Store, found: FoundProblem, days: DayRange): Promise<CountedProblem> {
   const { projectKey, stepId, errorType, docSlug } = found
   const [problem] = await selectProblems(store, { key: projectKey }, { days, limit: 1, only: found })

@@ -90,7 +90,7 @@ interface Listed {
   progress: Progress
 }
 
-/** Finds a page of problems, all of them or those in one state. */
+/** Finds a page of all problems, or of those in one state. */
 async function findInState(
   store: Store,
   project: Project,
@@ -104,7 +104,7 @@ async function findInState(
 ): Promise<{ listed: Listed[]; nextPlace: ProblemPlace | null }> {
   const listed: Listed[] = []
   const isDecided = state !== undefined && state !== 'open'
-  // A problem's state depends on more than its row, so those in other states are skipped here.
+  // A problem's state depends on more than its row, so problems in other states are skipped here.
   const step = state === undefined ? limit : PAGE_MAX_LIMIT
   let place = after
   for (let looked = step; ; looked += step) {
@@ -127,7 +127,7 @@ async function findInState(
   }
 }
 
-/** How many rows a page looks at: not more than a few with a candidate, each of which takes several round trips. */
+/** How many rows a page looks at. Only a few may have a candidate, because each candidate takes several round trips. */
 function endOf(rows: readonly CountedProblem[], step: number): number {
   const linked = rows.flatMap(({ candidateVersionId }, index) => (candidateVersionId === null ? [] : [index]))
   return Math.min(step, (linked[MAX_LISTED_CANDIDATES - 1] ?? step) + 1)

@@ -6,8 +6,8 @@ import { type ProblemPlace, selectProblems } from '../store/problems/problem-lis
 import { readProgress } from './progress.ts'
 
 /**
- * Checks how far the fixes of some of a project's problems have progressed since the last check, and records events
- * about that. Returns where to continue, or null at the end.
+ * Checks how far the fixes for some of a project's problems have progressed since the last check, and records events
+ * for the changes. Returns where to continue, or null at the end.
  */
 export async function noticeStates(
   store: Store,

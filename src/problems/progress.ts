@@ -22,7 +22,7 @@ import { countCases, countFixed, type ProofCounts, saveProof } from '../store/pr
 import { readWatches, type Watch as WatchRecord } from '../store/texts/watch.ts'
 import type { Progress } from './wire.ts'
 
-/** Derives how far the fixes of problems have progressed, in the problems' order. */
+/** Derives how far the fixes for problems have progressed, in the problems' order. */
 export async function readProgress(
   store: Store,
   project: Pick<Project, 'key'>,

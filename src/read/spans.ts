@@ -141,7 +141,7 @@ export const spanListFilters = {
   contains: containsParameter('Spans'),
 }
 
-/** The filters that a problem has cases for, or that don't apply to cases that an engine found. */
+/** The filters that a problem's cases already determine, or that don't apply to cases that an engine found. */
 const UNLIKE_PROBLEMS = ['stepId', 'promptVersionId', 'decision', 'errorType', 'reviewerId', 'watchedPromptId'] as const
 
 /**

@@ -72,7 +72,7 @@ export const searchFields = {
 export const sought = (text: string | undefined): SoughtText | undefined =>
   text === undefined ? undefined : soughtText(text)
 
-/** The fields of a response to a search that looked at everything up to a time, or to the end. */
+/** The fields of a response to a search that looked at everything up to a time or to the end. */
 export const searchAnswer = (searchedTo: number | undefined, { beginnings, isLeftOut }: Unsearched) => ({
   searchedTo: searchedTo === undefined ? null : isoTime(searchedTo),
   warnings: [

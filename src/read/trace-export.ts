@@ -55,7 +55,7 @@ const SEARCH_COLUMNS: typeof COLUMNS = [...COLUMNS, ['matches', ({ matches = [] 
 /** A sum of costs without the rounding errors of adding them, such as 0.00045299999999999995. */
 const roundedSum = (sum: number): number => Number(sum.toPrecision(12))
 
-/** A listed trace besides its metadata. */
+/** The bytes of a listed trace besides its metadata. */
 const TRACE_BYTES = 2000
 
 const EXAMPLE = jsonLinesExample(listedTrace)

@@ -172,7 +172,7 @@ async function withEntries(
   })
 }
 
-/** Shows a root with the decision on the span that it's reviewed with. The request has the correction in its form. */
+/** Shows a root with the decision on the span that it's reviewed with. The request's correction has the root's form. */
 async function showShared(
   store: Store,
   root: SpanDetail,

@@ -66,8 +66,8 @@ export async function withPartners(
 }
 
 /**
- * Directs a request to the span that it decides on. If a root is reviewed with another span, that's the other span,
- * unless the correction can't be written in that span's form.
+ * Directs a request to the span that it decides on. For a root that is reviewed with another span, that's the other
+ * span, unless the correction can't be written in the other span's form.
  */
 export function direct(
   request: ReviewRequest,

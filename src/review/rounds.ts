@@ -102,7 +102,7 @@ export async function readRound({ store, act }: Scope, pending: readonly ReviewR
   const valuesOf = (request: ReviewRequest) =>
     spansOf(request).flatMap(({ output, votes = [] }) => [output, ...votes.map(({ value }) => value)])
   const sizes = pending.map(request => valuesOf(request).reduce((sum, value) => sum + (value ? lengthOf(value) : 0), 0))
-  // Those of the first request are never truncated.
+  // The first request's votes are never truncated.
   const firstCut = pending.findIndex(request => spansOf(request).some(({ votes = [] }) => votes.some(isVoteCut)))
   const readable = firstCut > 0 ? pending.slice(0, firstCut) : pending
   const requests = readable.slice(0, countWithin(sizes, MAX_JUDGED_BYTES_AT_ONCE))

@@ -41,7 +41,7 @@ export function isVote(caller: Caller, { request, subject, formless }: Directed)
 /** Whether several people review a span and haven't decided. */
 const isOpen = ({ span, voting }: ReviewSubject): boolean => voting.reviewers > 1 && !isDecided(span)
 
-/** The votes on a span by others, and the reviewer's own, which may be withdrawn. */
+/** Other people's votes on a span, and the reviewer's own vote, which may be withdrawn. */
 function votesOn({ span }: ReviewSubject, act: Act): { own: VoteRow | undefined; others: StandingVote[] } {
   const votes = latestVotes(span, span.votes ?? [])
   const isOwn = ({ userId }: VoteRow) => userId === actorOf(act)

@@ -26,8 +26,9 @@ export interface Attempt {
 const USER_AGENT = 'Countersign-Webhooks'
 
 /**
- * Whether a request is a delivery, from this deployment or another one. The service takes no deliveries, so it can refuse
- * them all. A webhook that names one of its domains, which it doesn't know, then causes no more than one request.
+ * Whether a request is a delivery, from this deployment or another one. The service takes no deliveries, so it can
+ * refuse them all. A deployment doesn't know its own domains, so a webhook may name one. It then causes only one
+ * request.
  */
 export const isDelivery = ({ headers }: Request): boolean =>
   headers.get('user-agent') === USER_AGENT && headers.has('webhook-signature')

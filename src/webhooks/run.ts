@@ -56,7 +56,7 @@ export async function sendEvents(env: Env, store: Store, projectKey: number | nu
   return hasMore ? startedAt : next
 }
 
-/** Sends to those of the receivers to which no other run is sending. Returns when to continue, or null if nothing is left. */
+/** Sends to the receivers that no other run is sending to. Returns when to continue, or null if nothing is left. */
 async function sendTo(
   env: Env,
   store: Store,
@@ -92,7 +92,7 @@ async function fanOutAll(store: Store, projectKey: number, webhooks: readonly We
 
 /**
  * Decrypts the webhooks' URLs and secrets. Logs an error for webhooks that were encrypted with a different key. Their
- * events wait until somebody restores the key, and after five days, they're disabled.
+ * events wait until somebody restores the key. After five days, the webhooks are disabled.
  */
 async function open(env: Env, store: Store, webhooks: readonly WebhookRecord[]): Promise<Receiver[]> {
   if (webhooks.length === 0) return []

@@ -54,7 +54,7 @@ export async function unseal(key: CryptoKey, webhookId: string, text: string): P
   }
 }
 
-/** The same, but returns undefined if it was encrypted with a different key. */
+/** Like `unseal`, but returns undefined if the text was encrypted with a different key. */
 export const unsealIfPossible = (key: CryptoKey, webhookId: string, text: string): Promise<Sealed | undefined> =>
   unseal(key, webhookId, text).catch(() => undefined)
 

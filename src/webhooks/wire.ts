@@ -80,7 +80,7 @@ export async function toWebhook(key: CryptoKey, record: WebhookRecord, now: numb
   return toWebhookWithUrl(record, await unsealIfPossible(key, record.id, record.sealed), now)
 }
 
-/** The same, with a URL that's already decrypted, or undefined if it couldn't be. */
+/** Like `toWebhook`, with a URL that's already decrypted, or undefined if it couldn't be decrypted. */
 export const toWebhookWithUrl = (
   record: WebhookRecord,
   sealed: Pick<Sealed, 'url'> | undefined,

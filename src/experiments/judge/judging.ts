@@ -45,7 +45,7 @@ export const Judging = v.object({
   ),
 })
 
-/** The state of a model's judgments: of all of an experiment's unjudged items, or of those of one split. */
+/** The state of a model's judgments on all of an experiment's unjudged items, or on those in one split. */
 export async function readJudging(
   store: Store,
   experiment: ExperimentRecord,
@@ -67,7 +67,7 @@ const toJob = ({ status, requestedAt, failure, waitsUntil }: ModelJobState) => (
   waitsUntil: waitsUntil === null ? null : isoTime(waitsUntil),
 })
 
-/** How often a model agrees with people, over outputs that both judged. */
+/** How often a model agrees with people on outputs that both judged. */
 export const ModelAgreement = v.object({
   agreed: described(
     v.number(),

@@ -7,7 +7,7 @@ import type { ModelJob } from '../../store/model-jobs/jobs.ts'
 import { settled, tallyOf } from '../tally.ts'
 
 /**
- * Returns a function that stores a judgment of a job's experiment. Judgments that arrive during a write are stored
+ * Returns a function that stores a judgment for a job's experiment. Judgments that arrive during a write are stored
  * together by the next one.
  */
 export function judgmentWriter(store: Store, job: ModelJob, signal: AbortSignal) {

@@ -61,9 +61,9 @@ type NewResult = Omit<SentResult, 'index' | 'contentHash'>
 /** Asks the model about items, a few at a time, and stores each result before it asks about another item. */
 export class ItemRun {
   readonly #parts: Parts
-  /** Items that the provider hasn't answered since its last answer. */
+  /** Items that have gone unanswered since the provider's last answer. */
   #unanswered: NewResult[] = []
-  /** The first calls are made one by one, so a provider that rejects everything gets no others. */
+  /** The first calls are made one by one, so that a provider that rejects everything gets no more. */
   #isAnswered = false
   /** Whether the model has answered, and how many requests the provider rejected before that. */
   #hasOutput = false

@@ -7,12 +7,13 @@ import { MAX_ANSWER_TOKENS, MODEL_CALL_EXTRA_TOKENS } from '../../limits.ts'
 import type { Question } from '../../model/ask.ts'
 import type { Prices } from '../../model/provider.ts'
 
-/** Makes questions to a model from rendered prompts. */
+/** Turns rendered prompts into questions for a model. */
 export type Asker = (rendered: Pick<Question<string>, 'instructions' | 'material'>) => Question<string>
 
 /**
- * Returns the questions of a prompt version: the answer is text, or JSON that matches the step's `outputSchema`. Answers
- * are JSON. Providers enforce only schemas of objects, so the question describes any other.
+ * Returns what makes a prompt version's questions. The model answers with text, or with JSON that matches the step's
+ * `outputSchema`; both are returned as JSON. Providers enforce only schemas of objects, so the question describes any
+ * other schema.
  */
 export function askerFor(schemaJson: string | null): Asker {
   const schema: Json = schemaJson === null ? null : JSON.parse(schemaJson)

@@ -103,7 +103,7 @@ function toStored({ changes }: Suggestion, basis: Basis, heads: readonly ItemHea
   } satisfies Partial<SuggestionAnswer>
 }
 
-/** Adds the version of the stored answer, unless it exists. Returns false if this run no longer holds the job. */
+/** Adds the stored answer's version, unless it already exists. Returns false if this run no longer holds the job. */
 async function addSuggestedVersion(store: Store, job: ModelJob, problem: FoundProblem): Promise<boolean> {
   const { projectKey } = job
   const request = await findRequest(store, { projectKey, problemId: job.subject })
