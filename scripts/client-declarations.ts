@@ -30,7 +30,8 @@ try {
 }
 
 /**
- * A module with a constant of each wire type. In declarations, a compiler expands inferred types but keeps named ones.
+ * A module with a constant of each wire type. In declarations, the compiler expands inferred types but keeps named
+ * ones.
  */
 function inferredWireTypes(): string {
   const path = relative(workspace, join(SOURCE, WIRE))
@@ -88,7 +89,7 @@ function declarationsOf(module: string): string {
   return readFileSync(join(workspace, 'out/src/client', module.replace('.ts', '.d.ts')), 'utf8')
 }
 
-/** A module and those that its declarations import, directly or indirectly. */
+/** A module and the modules that its declarations import, directly or indirectly. */
 function modulesReachedFrom(entry: string): string[] {
   const reached = [entry]
   for (const module of reached) {

@@ -1,8 +1,8 @@
 /**
  * `npm run deploy`: deploys the whole service to the Cloudflare account that wrangler is logged in to. Creates what is
  * missing, migrates the databases, deploys the Worker, and gives it a WEBHOOK_KEY and an ADMIN_TOKEN. Every step checks
- * what exists, so the next run completes one that failed or was interrupted. Migrations run before the code is deployed:
- * they remove nothing, so the running code works with the new schema, and new code never sees an old one.
+ * what exists, so the next run completes one that failed or was interrupted. Migrations run before the code is
+ * deployed: they remove nothing, so the running code works with the new schema, and new code never sees an old one.
  *
  * Environment: ADMIN_TOKEN (generated and printed if unset), WEBHOOK_KEY (generated if unset), CI or no terminal (plain
  * output), and what wrangler reads: CLOUDFLARE_API_TOKEN, CLOUDFLARE_ACCOUNT_ID.
@@ -55,7 +55,7 @@ const Config = v.looseObject({
     v.looseObject({ binding: v.string(), bucket_name: v.string(), jurisdiction: v.optional(v.string()) }),
   ),
 })
-/** The file's only other field, `$schema`, isn't copied: it's the file's own. */
+/** `$schema`, the file's only other field, isn't copied, because it describes only that file. */
 const Overlay = v.object({ ai: v.looseObject({ binding: v.literal('AI') }) })
 const Database = v.looseObject({ uuid: v.string(), name: v.string(), jurisdiction: v.nullish(v.string()) })
 type Database = v.InferOutput<typeof Database>
@@ -120,7 +120,7 @@ function readFlags() {
   return { location, jurisdiction, shards, newAdminToken: others['new-admin-token'], workersAi }
 }
 
-/** Stops before anything changes. The Worker takes no shorter key either. */
+/** Stops before anything changes. The Worker doesn't accept a shorter key either. */
 function requireLongWebhookKey(): void {
   const { WEBHOOK_KEY } = process.env
   if (!WEBHOOK_KEY || (WEBHOOK_KEY.length >= MIN_WEBHOOK_KEY_LENGTH && WEBHOOK_KEY.trim() === WEBHOOK_KEY)) return
@@ -192,7 +192,7 @@ function createDatabase(name: string, place: readonly string[]): void {
   ask(['d1', 'create', name, ...place], says('Successfully created DB'))
 }
 
-/** The bindings of the deployed Worker. Null if none has been deployed. */
+/** The bindings of the deployed Worker. Null if no Worker has been deployed. */
 function readDeployedBindings() {
   const name = process.env.WRANGLER_CI_OVERRIDE_NAME || config.name
   step(`Looking for the Worker ${name}`)
@@ -206,9 +206,9 @@ function readDeployedBindings() {
 }
 
 /**
- * Finds the shards, and creates those that are missing. Without --shards, there are as many as before: as the Worker
- * binds, or as there are databases with a shard's tables, because the Worker may have been rolled back or deleted.
- * Changes nothing if one of them can't be a shard.
+ * Finds the shards, and creates those that are missing. Without --shards, there are as many as before, counting those
+ * that the Worker binds and other databases with a shard's tables, because the Worker may have been rolled back or
+ * deleted. Changes nothing if one of them can't be a shard.
  */
 function ensureShards() {
   const isBound = new Set(deployed?.map(({ name }) => name))
@@ -244,7 +244,7 @@ function ensureShards() {
   })
 }
 
-/** All shards that a database can have, with the account's databases that have their names. */
+/** All shards that a database can have, each with the account's database of that name, if any. */
 function shardCandidates(databaseName: string) {
   return shardBindings(MAX_SHARDS).map((binding, index) => {
     const name = `${databaseName}-${index + 1}`
@@ -324,10 +324,10 @@ function regionOf(name: string): string | undefined {
 }
 
 /**
- * Writes the configuration to deploy: wrangler.toml with the flags' additions, the ids of the databases that were found,
- * and the bucket in the database's jurisdiction. Without these, wrangler would look for the Worker's last database,
- * even a deleted one, and would create and bind a second bucket with the same name. The file is next to wrangler.toml,
- * so that its paths hold; git ignores it.
+ * Writes the configuration to deploy: wrangler.toml with the flags' additions, the ids of the databases that were
+ * found, and the bucket in the database's jurisdiction. Without these, wrangler would look for the Worker's last
+ * database, even a deleted one, and would create and bind a second bucket with the same name. The file is next to
+ * wrangler.toml, so that its paths hold; git ignores it.
  */
 function writeConfig(): string {
   const file = 'wrangler.deploy.json'
@@ -396,8 +396,8 @@ function listSecrets(): ReadonlySet<string> {
 }
 
 /**
- * Gives the Worker a WEBHOOK_KEY unless it has one. Never replaces it, because stored webhooks can't be read under another
- * key. Nobody needs to know the key, so it isn't printed.
+ * Gives the Worker a WEBHOOK_KEY unless it has one. Never replaces it, because stored webhooks can't be read with
+ * another key. Nobody needs to know the key, so it isn't printed.
  */
 function ensureWebhookKey(): void {
   if (secrets.has('WEBHOOK_KEY')) return

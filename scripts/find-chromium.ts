@@ -7,7 +7,7 @@ const NAMES = ['chromium', 'chromium-browser', 'google-chrome']
 
 /**
  * The path of an installed Chromium: CHROMIUM_PATH, else the first one on the PATH. Undefined if there is none. Prefers
- * one without windows, unless the caller `hasWindows`.
+ * one without windows unless `hasWindows` is set.
  */
 export function findChromium({ hasWindows = false } = {}): string | undefined {
   const { CHROMIUM_PATH, PATH = '' } = process.env

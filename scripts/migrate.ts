@@ -21,8 +21,8 @@ export async function migrationsOf(project: string): Promise<Migration[]> {
 }
 
 /**
- * Applies the migrations that a local installation's databases lack, each in a transaction. `wrangler d1 migrations apply
- * --local` does the same, but starts workerd for each migration.
+ * Applies the migrations that a local installation's databases lack, each in a transaction.
+ * `wrangler d1 migrations apply --local` does the same, but starts workerd for each migration.
  */
 export async function migrateLocally(project: string, stateDirectory: string, shards = 0): Promise<void> {
   const { d1Databases = {} } = optionsOfConfig(resolve(project, 'wrangler.toml')).workerOptions as V4WorkerOptions

@@ -144,7 +144,7 @@ const dated = (dates: readonly (string | null)[]) => (version: object, index: nu
   ...(dates[index] && { createdAt: dates[index] }),
 })
 
-/** Requests the analysis of each corrected trace, since imported corrections don't. */
+/** Requests the analysis of each corrected trace, because importing a correction doesn't. */
 async function analyzeCorrections(url: string, key: string, { reviews }: DemoProject): Promise<void> {
   const corrected = reviews.filter(({ decisions }) => decisions.at(-1)?.decision === 'correct')
   for (const traceId of new Set(corrected.map(({ traceId }) => traceId))) {

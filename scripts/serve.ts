@@ -48,7 +48,7 @@ export interface Setup {
   webhookKey: string
   /** Whether webhooks may go to http and local addresses. */
   allowsLocalWebhooks: boolean
-  /** Lets debuggers of this machine inspect the Worker. */
+  /** Lets debuggers on this machine inspect the Worker. */
   inspectorPort?: number | undefined
 }
 

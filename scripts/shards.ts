@@ -15,15 +15,15 @@ export function parseShards(text: string): number | undefined {
 }
 
 /**
- * How many databases there should be besides DB if there are `existing` ones and `asked` is what somebody asked for, if
- * they did. Undefined if that would take one away.
+ * How many databases there should be besides DB, given the number of `existing` ones and the number `asked` for, if
+ * any. Undefined if that would take one away.
  */
 export function shardsToHave(asked: number | undefined, existing: number): number | undefined {
   if (asked === undefined || (asked === 1 && existing === 0)) return existing
   return asked < existing ? undefined : asked
 }
 
-/** The names of the bindings of that many databases. */
+/** The binding names for that many databases. */
 export function shardBindings(count: number): string[] {
   return Array.from({ length: count }, (_, index) => `DB_${index + 1}`)
 }

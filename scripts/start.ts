@@ -3,9 +3,9 @@
  * the local databases, serves, seeds a demo once, runs cron every minute, and stops everything on Ctrl-C.
  *
  * Environment: PORT (8787), STATE_DIR (.wrangler/state), SHARDS (as many as before, or one), ADMIN_TOKEN (generated and
- * kept in .dev.vars if unset), WEBHOOK_KEY (the same), ALLOW_LOCAL_WEBHOOKS=1 (webhooks may go to this machine),
- * SEED=none (no demo), INSPECTOR_PORT (for debuggers), CRON_SECRET (random if unset; lets its holder run cron), CI or no
- * terminal (plain output).
+ * kept in .dev.vars if unset), WEBHOOK_KEY (likewise), ALLOW_LOCAL_WEBHOOKS=1 (webhooks may go to this machine),
+ * SEED=none (no demo), INSPECTOR_PORT (for debuggers), CRON_SECRET (random if unset; lets its holder run cron), CI or
+ * no terminal (plain output).
  */
 import { ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'

@@ -33,8 +33,9 @@ export function takeStateDirectory(directory: string): void {
 }
 
 /**
- * How many databases for traces a local installation has besides DB: as many as before, or as many as are asked for now.
- * Remembers the number before any of them is created. Throws an error that names SHARDS if databases would be left out.
+ * How many databases for traces a local installation has besides DB: as many as before, or as many as are asked for
+ * now. Remembers the number before any of them is created. Throws an error that names SHARDS if databases would be left
+ * out.
  */
 export function keepShards(directory: string, asked: number | undefined): number {
   const file = join(directory, 'shards')

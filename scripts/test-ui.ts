@@ -1,4 +1,7 @@
-/** Runs the browser tests for `npm test`, which has built the pages. If Chromium isn't installed, it says so and passes, except in CI. */
+/**
+ * Runs the browser tests for `npm test`, which has built the pages. If Chromium isn't installed, says so and passes,
+ * except in CI.
+ */
 import { spawnSync } from 'node:child_process'
 import { resolve } from 'node:path'
 import { findChromium } from './find-chromium.ts'

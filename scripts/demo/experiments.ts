@@ -10,7 +10,7 @@ export interface DemoItem {
   isCorrected: boolean
 }
 
-/** A prompt's version, tried on the reviewed outputs of its step. A stand-in answers in the model's place. */
+/** A version of a prompt, tried on the reviewed outputs of its step. A stand-in answers in the model's place. */
 export interface DemoExperiment {
   id: string
   stepId: string
@@ -18,7 +18,7 @@ export interface DemoExperiment {
   version: number
   name: string
   answer: (item: DemoItem, random: Random) => JsonObject
-  /** How many of the items that wait for a person get a decision: alternately accepted and rejected. */
+  /** How many of the items waiting for a person get a decision: alternately accept and reject. */
   judged: number
 }
 

@@ -121,8 +121,8 @@ function writtenDate(iso: string, layout: Layout): string {
 }
 
 /**
- * The fields that the pipeline reads from an invoice. A type alias instead of an interface, so that the compiler accepts it as
- * JSON.
+ * The fields that the pipeline reads from an invoice. A type alias instead of an interface, so that the compiler
+ * accepts it as JSON.
  */
 export type Fields = {
   supplier: {

@@ -44,7 +44,7 @@ export interface DemoComment extends DemoPlace {
 /**
  * The reviews of a run. The last decision on an output is correct: correct outputs are accepted, and wrong ones are
  * corrected to what they should have been. The exception is a case with an objection that nobody overrules, in which a
- * reviewer corrected a right output by mistake or by taste. A hasty decision may come before the last one.
+ * reviewer corrected a right output by mistake or as a matter of taste. A hasty decision may come before the last one.
  */
 export function reviewsOf(trace: DemoTrace): DemoReview[] {
   const outputs = outputsToReview(trace)
@@ -71,7 +71,7 @@ function reviewTime({ key, startedAt }: DemoTrace): number {
   return chosen - timeOfDay + 8 * HOUR_MS + Math.floor(timeOfDay * (9 / 24))
 }
 
-/** Decisions with their times. The last runs have no decisions yet, except if one decision follows another. */
+/** Decisions with their times. The last runs have no decisions yet, unless one decision follows another. */
 function timed(decisions: DemoDecision[], from: number): DemoReview['decisions'] {
   if (decisions.length === 1 && from >= DEMO_END) return decisions.map(decision => ({ ...decision, at: null }))
   const first = Math.min(from, DEMO_END - 6 * HOUR_MS)

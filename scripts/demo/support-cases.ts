@@ -31,7 +31,9 @@ export interface SupportCase {
   objection?: Objection
 }
 
-/** The flawed cases, oldest first. The order matters: outdated docs are used after newer versions have been published. */
+/**
+ * The flawed cases, oldest first. The order matters: outdated docs are used after newer versions have been published.
+ */
 export const SUPPORT_CASES: readonly SupportCase[] = [
   {
     flaw: 'misread_number',

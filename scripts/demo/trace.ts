@@ -47,10 +47,10 @@ export interface Mistake {
   why: string
 }
 
-/** The reason given by a reviewer who corrects a right output, by mistake or by taste. */
+/** The reason given by a reviewer who corrects a right output, by mistake or as a matter of taste. */
 export interface Objection {
   why: string
-  /** The comment of a second reviewer who accepts the output after all. If absent, the correction stays. */
+  /** The comment of a second reviewer who accepts the output after all. If absent, the correction stands. */
   overruled?: string
 }
 

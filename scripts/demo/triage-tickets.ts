@@ -89,7 +89,7 @@ export const TICKETS: readonly Ticket[] = CATEGORIES.flatMap(category =>
   ),
 )
 
-/** Phrases that change a ticket's priority. Without one, it is normal. */
+/** Phrases that change a ticket's priority. Without one, the priority is normal. */
 export const PRESSING: Record<Language, Record<Priority, readonly string[]>> = {
   en: {
     low: ['There is no hurry.', 'This can wait until you have time.'],
@@ -125,7 +125,7 @@ export interface TriageCase extends Pick<Ticket, 'subject' | 'text'> {
   label: Label
   /** The correct output, if it's known. */
   right: Required<Label>
-  /** The team that got it, if that doesn't follow from the label. */
+  /** The team that got the ticket, if that doesn't follow from the label. */
   team?: string
   opinion?: Opinion
   /** The mistake, in a reviewer's words. */

@@ -29,7 +29,7 @@ export interface DemoVote {
 }
 
 const VOTED = 60
-/** The second reviewer hasn't reached the newest ones. */
+/** The number of newest outputs that the second reviewer hasn't reached. */
 const VOTED_ONCE = 5
 const ADJUDICATED = 3
 
@@ -77,7 +77,7 @@ const WHY = 'The handbook names no products, so the product only narrows the sea
 const RULING = "Without the product. It isn't in any doc."
 const EXCEPTION = "Found the right doc either way, so I don't mind it here."
 
-/** In every third of these, both reviewers leave the product out. */
+/** Both reviewers leave the product out of every third query that names it. */
 const isCorrectedByBoth = (index: number): boolean => index >= 0 && index % 3 === 2
 
 interface Query {

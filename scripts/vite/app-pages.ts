@@ -14,8 +14,8 @@ interface StaticFrame {
 const LINK = /\n\s*<link rel="(?:modulepreload|stylesheet)"[^>]*>/g
 
 /**
- * Writes a document for each page of the app. It contains the app's frame, which appears before anything else loads, and
- * links to all files that the page needs, so that they load at once.
+ * Writes a document for each page of the app. It contains the app's frame, which appears before anything else loads,
+ * and links to all files that the page needs, so that they load at once.
  *
  * `/` is index.html. The others are in `pages`, where the Worker finds them (src/app-page.ts): `/traces/:traceId` is
  * `pages/traces/id.html`. `pages/app.html` is for all other paths, and `pages/sign-in.html` has no frame.
@@ -54,7 +54,9 @@ export const appPages = (): Plugin => ({
 
 const fileNameOf = (path: string): string => `pages${path.replace(/\/:\w+\?$/, '').replaceAll(/:\w+/g, 'id')}.html`
 
-/** The scripts and styles that modules need, including static imports but not modules that they `import()` on demand. */
+/**
+ * The scripts and styles that modules need, including static imports but not modules that they `import()` on demand.
+ */
 function filesOf(bundle: Rolldown.OutputBundle, modules: readonly string[]) {
   const chunks = Object.values(bundle).filter(file => file.type === 'chunk')
   const scripts = new Set<string>()

@@ -252,7 +252,7 @@ describe('a revoked key', () => {
   })
 })
 
-/** Keys, with the statuses of their revocation and their rotation. */
+/** Keys, and the statuses that revoking and rotating them return. */
 const places: [string, (org: Org, otherOrg: Org) => Promise<string>, number, number][] = [
   ['that does not exist', async () => crypto.randomUUID(), 404, 404],
   ['with an invalid id', async () => 'ci', 404, 404],

@@ -181,11 +181,11 @@ const nameOf = ({ method, path }: Contract) => `${method} ${path}`
 const scopesOf = ({ scope }: Contract): readonly string[] => (typeof scope === 'string' ? [scope] : scope)
 
 /**
- * Whether the log covers a call. It covers writes by managers or reviewers, but not claims or an experiment's results,
- * nor its beginning and end, because the experiment itself says when and by whom. A decision on a result changes the
- * item, which is covered. The samples' problem already has a pending suggestion, so asking for one starts nothing;
- * `test/problems/suggestion.test.ts` covers the entries of a request that does. A tool's call at `/mcp` is logged as the
- * call of its endpoint.
+ * Whether the log covers a call. It covers writes by managers or reviewers, but not claims, nor an experiment's
+ * results, beginning, and end, because the experiment itself records when and by whom. A decision on a result changes
+ * the item, which is covered. The samples' problem already has a pending suggestion, so asking for one starts nothing;
+ * `test/problems/suggestion.test.ts` covers the entries for a request that starts one. A tool call at `/mcp` is logged
+ * as a call to its endpoint.
  */
 const isAudited = (contract: Contract) =>
   contract.method !== 'GET' &&
@@ -405,7 +405,7 @@ describe('a list from the audit log', () => {
     )
     vi.useRealTimers()
     const all = await logOf(org.owner)
-    // The entries are the organization with its key, the project, the project's key, and the users.
+    // The entries are for the organization with its key, the project, the project's key, and the users.
     expect(all).toHaveLength(14)
     expect(all).toEqual(all.toSorted((a, b) => (a.at === b.at ? (a.id < b.id ? 1 : -1) : a.at < b.at ? 1 : -1)))
     for (const limit of [1, 3, 13, 14]) {

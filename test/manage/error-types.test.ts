@@ -74,7 +74,7 @@ describe('the error types in a project', () => {
     expect((await org.read.get('/api/error-types?projectSlug=none')).status).toBe(404)
   })
 
-  it('are sent again only if they changed', async ({ expect }) => {
+  it('are sent again only if they have changed', async ({ expect }) => {
     const org = await newOrg()
     const path = '/api/error-types?projectSlug=support'
     const etag = (await org.read.get(path)).headers.get('etag') ?? ''

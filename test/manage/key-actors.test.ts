@@ -33,7 +33,7 @@ describe('a key', () => {
     expect((await callerOf(org.ownerKey)).actsAs).toBe('person')
   })
 
-  it('acts as the same after its scopes change', async ({ expect }) => {
+  it('acts as the same kind of actor after its scopes change', async ({ expect }) => {
     const org = await newOrg()
     const { id } = await newKey(org, { scopes: ['read'] })
     const changed = await org.owner.patch(`/api/api-keys/${id}`, { scopes: ['read', 'review'] })

@@ -140,7 +140,7 @@ describe('a rotation', () => {
     for (const secret of secrets) expect(await statusFor(secret)).toBe(401)
   })
 
-  it('is a 409 for the old key after its successor was rotated', async ({ expect }) => {
+  it('returns a 409 for the old key once its successor has been rotated', async ({ expect }) => {
     const org = await newOrg()
     const { id } = await newKey(org)
     const successor = (await rotate(org, id, { graceSeconds: 600 })).body

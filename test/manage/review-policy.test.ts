@@ -78,7 +78,7 @@ describe('the review policy', () => {
     expect((await policyOf(org)).updatedAt).toBeNull()
   })
 
-  it('accepts at most as many steps and as long names as the limits allow', async ({ expect }) => {
+  it('limits the number of steps and the length of their names', async ({ expect }) => {
     const org = await newOrg()
     const stepsOf = (count: number) =>
       Object.fromEntries(
@@ -99,7 +99,7 @@ describe('the review policy', () => {
     })
   })
 
-  it("can be set only by people, and agents can't rename steps that it may name", async ({ expect }) => {
+  it("can be set only by people, and agents can't rename steps that it names", async ({ expect }) => {
     const org = await newOrg()
     const agent = org.clientOf(await org.keyFor({ scopes: ['read', 'manage'], actsAs: 'agent' }))
     expect(await agent.put(pathOf(org), {})).toMatchObject({ status: 403, body: { code: 'person_required' } })
@@ -119,7 +119,7 @@ describe('the review policy', () => {
     await put({ old: own })
     await rename(org, { old: 'new' })
     expect((await policyOf(org)).steps).toEqual({ new: own })
-    // Either name sets it, and it stays one step's.
+    // Either name sets the step's policy, and there's still only one.
     const { updatedAt } = await policyOf(org)
     for (const name of ['new', 'old']) {
       expect((await put({ [name]: own })).body).toMatchObject({ steps: { new: own }, updatedAt })

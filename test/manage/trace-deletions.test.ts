@@ -42,9 +42,7 @@ describe('a deletion of many traces', () => {
     expect(new Set(entries.map(({ requestId }: { requestId: string }) => requestId)).size).toBe(1)
   })
 
-  it('fails only for ids that are unknown, of another organization, of another project, or not UUIDs', async ({
-    expect,
-  }) => {
+  it('fails only for ids that are unknown, from another organization or project, or not UUIDs', async ({ expect }) => {
     const org = await newOrg()
     const stranger = await newOrg()
     const [mine, theirs, gone] = [await newTrace(org), await newTrace(stranger), await newTrace(org)]

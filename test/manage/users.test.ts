@@ -341,7 +341,7 @@ describe('an adjudicator', () => {
     return caller.isAdjudicator
   }
 
-  it('is one with each key, session, and Access token, within 30 seconds of the change', async ({ expect }) => {
+  it('has the role with every key, session, and Access token within 30 seconds of the change', async ({ expect }) => {
     const org = await newOrg()
     const team = await newTeam()
     const ada = (await create(org, { email: `ada-${org.slug}@example.com` })).body
@@ -378,7 +378,7 @@ describe('an adjudicator', () => {
     expect(entries).toHaveLength(2)
   })
 
-  it('is one only in their own organization, and stays one if feedback names them', async ({ expect }) => {
+  it('has the role only in their own organization, and keeps it if feedback names them', async ({ expect }) => {
     const { org, give } = await newTrace()
     const other = await newOrg()
     await create(other, { adjudicator: true })

@@ -224,7 +224,7 @@ describe('an agent', () => {
     const before = await shown()
     await vote(ada, { decision: 'correct', approvedOutput: { answer: 'zanzibar' }, comment: 'zanzibar' })
     await ada.client.post(`/api/spans/${spanId}/feedback`, { content: 'zanzibar', rating: 'negative' })
-    // Only how many each person reviewed today may differ.
+    // Only the number of spans that each person reviewed today may differ.
     const withoutToday = (text: string) => text.replace(/"today":\[[^\]]*\]/, '')
     expect((await shown()).map(withoutToday)).toEqual(before.map(withoutToday))
   })

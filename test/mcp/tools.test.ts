@@ -7,7 +7,7 @@ import { agentOf, argumentsFor } from '../support/mcp.ts'
 import { newOrg, type Org } from '../support/org.ts'
 import { newWorld, renew, sampleOf, type World } from '../support/samples.ts'
 
-/** The scopes that each tool needs, any one of them. */
+/** The scopes for each tool, any one of which is enough. */
 const NEEDED: Readonly<Record<string, readonly Scope[]>> = {
   search_traces: ['read'],
   get_trace: ['read'],
@@ -105,7 +105,7 @@ describe.for(named)('%s', ([name, tool]) => {
     }
   })
 
-  it('refuses arguments that it does not have', async ({ expect }) => {
+  it('refuses unknown arguments', async ({ expect }) => {
     const sent = { ...argumentsFor(tool, world), override: 'now', projectId: org.project.id, ...tool.fixed }
     const { isError, structured } = await agentOf(org.projectKey).call(name, sent)
     expect(isError).toBe(true)
@@ -163,7 +163,7 @@ describe('a key for all projects', () => {
 })
 
 describe('docs/mcp.md', () => {
-  it('has each tool with its scopes and what it does', ({ expect }) => {
+  it('lists each tool with its scopes and what it does', ({ expect }) => {
     const rows = guide.split('\n').flatMap(line => {
       const [, name, scopes, does] = line.split('|').map(cell => cell.trim())
       return name?.startsWith('`') ? [[name, scopes, does]] : []

@@ -153,7 +153,7 @@ describe('an export', () => {
     })
   })
 
-  it('may contain at most a certain number of records', async ({ expect }) => {
+  it('is limited to a certain number of records', async ({ expect }) => {
     const org = await newOrg()
     const [traceId, parentSpanId] = [aHexTraceId(), '00000000000000aa']
     const spans = Array.from({ length: MAX_EXPORT_RECORDS + 5 }, () =>
@@ -183,7 +183,7 @@ describe('an export', () => {
   it('keeps a limited number of states per span', async ({ expect }) => {
     const org = await newOrg()
     const names = Array.from({ length: MAX_EXPORTED_STATES + 1 }, (_, index) => `countersign.state.key-${index}`)
-    // Each level of JSON doubles the backslashes of each quote: the span's, the row's and the rows'.
+    // Each level of JSON (the span, the row, and the rows) doubles the backslashes before each quote.
     const attributes = Object.fromEntries(names.map(name => [name, '"'.repeat(4000)]))
     const { bindings, statements } = recordingBindings()
     const { body } = await org.bearer(bindings).post('/v1/traces', anExport([anExportedSpan({ attributes })]))

@@ -60,7 +60,7 @@ describe('recorded logs', () => {
 const TOOL_CALL = { id: 'c1', type: 'function', function: { name: 'search', arguments: '{"q":"refund"}' } }
 const TOLD_CALL = { id: 'c1', name: 'search', arguments: { q: 'refund' } }
 
-describe('a record', () => {
+describe('records', () => {
   it.for<[string, Partial<Omit<TelemetryLog, 'attributes'>>, Record<string, Json>, SpanMessage[]]>([
     [
       'a message with its name in the record',

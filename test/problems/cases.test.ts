@@ -108,7 +108,7 @@ const act = fc.record({
   span: fc.nat(STEPS.length - 1),
   type: fc.nat(TYPES.length - 1),
   doc: fc.nat(DOCS.length - 1),
-  /** Whether the answer blames the span or none. */
+  /** Whether the answer blames the span or no span. */
   isBlaming: fc.boolean(),
   names: fc.constantFrom(...NAMES),
 })

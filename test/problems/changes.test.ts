@@ -23,7 +23,7 @@ async function newProblem(tenant?: Org) {
 }
 
 describe('PATCH /api/problems/{id}', () => {
-  it('saves the given fields once, no matter how often it is sent, and audits that', async ({ expect }) => {
+  it('saves and audits the given fields once, no matter how many times it is sent', async ({ expect }) => {
     const { org, ada, version, prompt, id, path, audited, list } = await newProblem()
     const note = 'The doc is new.'
     const noted = await ada.client.patch(path, { note, assigneeId: ada.userId })

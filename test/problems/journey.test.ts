@@ -169,7 +169,7 @@ describe('a problem', () => {
     await correct(better.slice(22))
     expect(await problem()).toMatchObject({ state: 'open' })
 
-    // Another version is active, or the next candidate.
+    // Another version becomes active, and then another one becomes the candidate.
     await activate(firstId)
     expect(await problem()).toMatchObject({ state: 'proven' })
     await activate(secondId)

@@ -40,7 +40,7 @@ describe('the question', () => {
     ])
   })
 
-  it('has an answer that can only name its examples', ({ expect }) => {
+  it('allows an answer to name only its examples', ({ expect }) => {
     expect(answerSchema(aBasis()).properties.changes.items.properties.examples.items.enum).toEqual(['e1', 'e2'])
   })
 

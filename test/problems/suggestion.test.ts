@@ -131,7 +131,7 @@ describe('a request', () => {
     expect((await org.owner.post(path.replace(/[0-9a-f]{8}/, '00000000'))).status).toBe(404)
   })
 
-  it("is a manager's, on their own project", async ({ expect }) => {
+  it('needs a key with the manage scope for the project', async ({ expect }) => {
     const { org, path } = await newSuggestible()
     const { bindings } = await aSuggestingModel()
     const as = async (fields: object) => org.clientOf(await org.keyFor(fields), bindings)
@@ -166,7 +166,7 @@ describe('what the model reads', () => {
       expect(sent).not.toContain(text)
   })
 
-  it('is at most 20 examples, the newest', async ({ expect }) => {
+  it('is at most the 20 newest examples', async ({ expect }) => {
     const { request, spans, result } = await newSuggestible({ examples: 21 })
     const { bindings, run } = await aSuggestingModel()
     await request(bindings)
@@ -443,7 +443,7 @@ describe('deletion', () => {
     expect((await result()).body.changes).toMatchObject([{ isCopied: true, copiedFrom: [] }])
   })
 
-  it('of an example while the model answers has the model asked again without that example', async ({ expect }) => {
+  it('of an example while the model answers makes the job ask again without that example', async ({ expect }) => {
     const { request, spans, result } = await newSuggestible({ examples: 2 })
     const { bindings, run, modelRequests } = await aSuggestingModel([{ ...SUGGESTED, delayMs: 1000 }, SUGGESTED])
     await request(bindings)
@@ -526,7 +526,7 @@ describe('deletion', () => {
 })
 
 describe('the audit log', () => {
-  it('has the request and the version, by the person who asked', async ({ expect }) => {
+  it('records the request and the version under the person who asked', async ({ expect }) => {
     const { request, org, problemId, prompt, result } = await newSuggestible()
     const { bindings, run } = await aSuggestingModel()
     const person = await org.owner.post('/api/users', { email: `${crypto.randomUUID()}@example.com`, name: 'Ann' })

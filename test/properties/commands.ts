@@ -44,8 +44,8 @@ export const TRACES: readonly string[] = ['trace_a', 'trace_b', 'trace_c']
 const uuids = (first: string) => [1, 2, 3, 4].map(digit => `${first}0000000-0000-4000-8000-00000000000${digit}`)
 export const SPANS = uuids('a')
 /**
- * With several databases, the ids of spans and feedback are unique only within one. So each trace gets ids of its own:
- * the model knows nothing of databases.
+ * With several databases, the ids of spans and feedback are unique only within one database. So each trace gets ids of
+ * its own, because the model knows nothing about databases.
  */
 export const ownSpanId = (place: number, id: string): string => `${place}${id.slice(1)}`
 const OBSERVATIONS = [...uuids('b'), ...uuids('9')]

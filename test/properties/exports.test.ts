@@ -243,8 +243,8 @@ interface ReadSpan {
 }
 
 /**
- * Asserts that the queue only has spans with an unreviewed output and, if the trace is a pipeline's, all of them that
- * are steps.
+ * Asserts that the queue only has spans with an unreviewed output and, if the trace is a pipeline's, has every step
+ * among them.
  */
 function mustQueue({ trace, list, queue }: Awaited<ReturnType<typeof readEverything>>): void {
   const open = (trace as { spans: ReadSpan[] }).spans.filter(

@@ -24,8 +24,8 @@ import { mustMissOnly, placesOf } from './silence.ts'
 import { expectedView, queriesOf, readView, settled, textOf } from './view.ts'
 
 /*
- * Calls are sent while one of the databases fails in any way, and epochs begin. Whatever was acknowledged is read
- * afterwards, a call that wasn't may be sent again, and only the traces of the database that fails are affected.
+ * Calls are sent while one of the databases fails in any way and epochs begin. Afterward, reads return whatever was
+ * acknowledged, a call that wasn't acknowledged may be sent again, and only the failing database's traces are affected.
  */
 
 const THOROUGHNESS = inject('propertyRuns')
@@ -33,14 +33,14 @@ const LIMIT_MS = 50_000 * THOROUGHNESS
 /** On a busy machine, it takes a while until a run is interrupted. */
 const TIMEOUT_MS = LIMIT_MS + 40_000
 
-/** Calls that are sent together, or a job, and a fault meanwhile. */
+/** Calls that are sent together, or a job, and a fault that occurs meanwhile. */
 interface Act {
   after: number
   sent: Event[] | { type: 'delete'; trace_id: string } | Job
   fault: Fault | null
 }
 
-/** Joins calls to batches of up to three, and adds faults. */
+/** Joins calls into batches of up to three, and adds faults. */
 const acts = fc
   .tuple(
     sequence(20, 0),
@@ -68,8 +68,8 @@ const send = async (tenant: Tenant, calls: readonly Command[], client = tenant.c
 }
 
 /**
- * The worlds after a call, of those that were possible before it. A 503 may have taken effect or not. Throws if no world
- * explains the response.
+ * The worlds after a call, of those that were possible before it. A 503 may have taken effect or not. Throws if no
+ * world explains the response.
  */
 function worldsAfter(worlds: readonly World[], call: Command, { status, body }: Received, arrival: Arrival): World[] {
   const { at, place, ids } = arrival
@@ -88,7 +88,7 @@ interface Arrival {
   ids: Tenant['ids']
 }
 
-/** Which of the calls may fail because of a fault: all if it's the control database's, else those of its own traces. */
+/** Which calls a fault may fail: in the control database, all; in another one, those for that database's traces. */
 async function mayFail(tenant: Tenant, { database }: Fault): Promise<(call: Command) => boolean> {
   const [places, epochs] = [await placesOf(tenant), await epochsIn(tenant.projectId)]
   return call => {
@@ -136,7 +136,7 @@ async function sendDuring(tenant: Tenant, before: readonly World[], calls: reado
 
 const hasTrace = (world: World, id: string): boolean => world.some(({ traceId }) => traceId === id)
 
-/** How many acts have been played. With several databases, a new epoch begins at every third one. */
+/** How many acts have been performed. With several databases, a new epoch begins at every third one. */
 let played = 0
 
 async function play(tenant: Tenant, drawn: readonly Act[]): Promise<readonly World[]> {
@@ -152,7 +152,7 @@ async function play(tenant: Tenant, drawn: readonly Act[]): Promise<readonly Wor
   return worlds
 }
 
-/** Asserts that what's read is explained by one of the worlds, and returns that one. */
+/** Asserts that one of the worlds explains what's read, and returns that world. */
 async function mustReadOne(tenant: Tenant, worlds: readonly World[], queries: ReturnType<typeof queriesOf>) {
   const read = await readView(tenant.client, tenant.ids, queries)
   const found = worlds.find(world => {
@@ -178,7 +178,7 @@ afterEach(async () => {
 
 // With one database, `npm test` leaves this to test/endpoints/faults.test.ts.
 describe.runIf(isSharded || THOROUGHNESS > 1)('while one of the databases fails', () => {
-  it('every acknowledged call is read, and only its own traces are missing', { timeout: TIMEOUT_MS }, () =>
+  it('reads show every acknowledged call, and only that database’s traces are missing', { timeout: TIMEOUT_MS }, () =>
     fc.assert(
       fc.asyncProperty(acts, probes, fc.constantFrom('before', 'never'), fc.nat(), (drawn, probed, moment, number) =>
         withTenant(received, async tenant => {

@@ -7,12 +7,12 @@ import { Flight, passTime } from '../support/simulated-time.ts'
 import { pass } from './service.ts'
 
 /**
- * What happens to a call of D1: it fails before it runs, or after it has run all statements of a batch but before it
+ * What happens to a D1 call: it fails before it runs, or after it has run all statements of a batch but before it
  * commits them, or the reply gets lost, or D1 never responds.
  */
 const MOMENTS = ['before', 'midway', 'after', 'never'] as const
 
-/** A fault of one database during one request. */
+/** A fault in one database during one request. */
 export interface Fault {
   /** The number of the database. */
   database: number

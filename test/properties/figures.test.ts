@@ -13,10 +13,10 @@ import { reviewerOf } from '../support/reviews.ts'
 const THOROUGHNESS = inject('propertyRuns')
 
 /*
- * Reviewers decide over several days, here or elsewhere, while spans change their steps, outputs, and usage, engines answer, and traces are
- * deleted or expire, purged or not. A reviewer may be deleted, and steps renamed. Each figure of insights must then
- * agree with its list: a count equals the length of its list of spans or traces plus the list's `expired`, and tokens,
- * costs, and durations are those of the listed spans.
+ * Reviewers decide over several days, here or elsewhere, while spans change their steps, outputs, and usage, engines
+ * answer, and traces are deleted or expire, purged or not. A reviewer may be deleted, and steps renamed. Each figure in
+ * insights must then agree with its list: a count equals the length of its list of spans or traces plus the list's
+ * `expired`, and tokens, costs, and durations are those of the listed spans.
  */
 
 const STEPS = ['classify', 'answer'] as const
@@ -69,17 +69,19 @@ function recordingJobs(): { bindings: Env; jobs: Job[] } {
 /** Retention runs at most once an hour, so each run of cron is in a later one. */
 let hour = Date.parse('2027-01-01T00:00:00.000Z')
 
-/** Each run's traces come after those of earlier runs, because cron looks only for newer traces than it has seen. */
+/**
+ * Each run's traces come after those of earlier runs, because cron looks only for traces newer than those it has seen.
+ */
 let start = Date.parse('2026-11-10T22:00:00.000Z')
 
-/** The days that insights cover, and when traces run: those of the first day may expire. */
+/** The days that insights cover, and the times when traces run: traces from the first time may expire. */
 const WINDOW = { from: '2026-01-01T00:00:00.000Z', to: '2027-01-01T00:00:00.000Z' }
 const EXPIRING = '2026-01-01T12:00:00.000Z'
 const LASTING = ['2026-12-30T12:00:00.000Z', '2026-12-31T23:59:59.999Z'] as const
 /** Traces before this day expire. */
 const EXPIRED_UNTIL = Date.parse('2026-07-01T00:00:00.000Z')
 
-/** What a call of a trace used. The costs aren't sums of powers of two, so they would show lost digits. */
+/** What a model call in a trace used. The costs aren't sums of powers of two, so they would show lost digits. */
 const usedBy = (index: number) => ({
   model: 'gpt-4.1-mini',
   usage: { input_tokens: 100 + index, output_tokens: 10 * index },
@@ -279,7 +281,7 @@ const placeOf = ({ day, stepId, promptVersionId }: Pick<Used, 'day' | 'stepId' |
 const usedOn = ({ useDays }: { useDays: Used[] }, time: string): Used[] =>
   useDays.filter(({ day }) => day === time.slice(0, 10))
 
-/** The fields of a listed span that what it used depends on. */
+/** The fields of a listed span that determine what it used. */
 interface ListedSpan {
   id: string
   trace: { id: string }

@@ -3,8 +3,8 @@ import { inputPreview, mergedInput, outputPreview } from './previews.ts'
 
 /*
  * An independent implementation of sections 2 and 3 of the contract as plain data and functions. It computes a
- * project's data after a sequence of calls, the response to each call, and the result of each read. It's based only on the
- * contract and deliberately uses none of the product's code, so that a misreading in one of the two shows up as a
+ * project's data after a sequence of calls, the response to each call, and the result of each read. It's based only on
+ * the contract and deliberately uses none of the product's code, so that a misreading in one of the two shows up as a
  * difference.
  */
 

@@ -1,8 +1,8 @@
 import { bytesOf, isObject, itemsOf, type Json } from './json.ts'
 
 /*
- * Previews of values in lists of traces, independent of the product's code, like the rest of the model. They're computed
- * from the beginnings of values, of which no part but strings, lists, objects, and numbers needs to be complete.
+ * Previews of values in lists of traces, independent of the product's code, like the rest of the model. They're
+ * computed from the beginnings of values, in which strings, lists, and objects may be incomplete.
  */
 
 const MAX_INLINE_BYTES = 8 * 1024
@@ -63,7 +63,7 @@ function beginningOf(value: Json, sharing = 1): { value: Json; isWhole: boolean 
   return { value: null, isWhole: false }
 }
 
-/** What lists can read of a value: of a large one, the beginning. */
+/** The part of a value that lists can read. For a large value, it's the beginning. */
 const keptOf = (json: string): string =>
   bytesOf(json) <= MAX_INLINE_BYTES
     ? json

@@ -17,8 +17,8 @@ const THOROUGHNESS = inject('propertyRuns')
 
 /*
  * No matter what happens to traces, to the policy, and to the names of steps, and how far cron's passes have
- * progressed, the queue offers exactly the spans that need review and that the policy selects, going by what it lets the
- * viewer see. Everything else is as without a policy.
+ * progressed, the queue offers exactly the spans that need review and that the policy selects, going by what it lets
+ * the viewer see. Everything else is as without a policy.
  */
 
 const STEPS = ['answer', 'search', 'embed']
@@ -231,7 +231,7 @@ class World {
     return spans.map(({ id }: { id: string }) => id)
   }
 
-  /** The number of traces with spans to review, and without, among those with reviewed spans. */
+  /** The review state of each trace, by its id. */
   async states(): Promise<object> {
     const { traces } = await this.#sent(this.#org.read.get('/api/traces?projectSlug=support&limit=200'))
     return Object.fromEntries(traces.map(({ id, reviewState }: Record<string, string>) => [id, reviewState]))

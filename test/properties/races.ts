@@ -83,7 +83,7 @@ function worldAfter(
   { at, ids }: { at: number; ids: Ids },
 ): World | undefined {
   if (isCommand(racer)) {
-    // A trace that's deleted while a call changes it can only be created again where its new epoch has it.
+    // A trace that's deleted while a call changes it can be created again only in its new epoch's database.
     const mayBeRefused = isSharded && racer.type === 'trace'
     if (mayBeRefused && 'response' in result && result.response.status === 503) return world
     const [next, expected] = apply(world, racer, { at, place: 0 }, ids)

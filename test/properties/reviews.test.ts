@@ -13,9 +13,9 @@ const THOROUGHNESS = inject('propertyRuns')
 
 /*
  * Reviewers decide on the same spans at the same time, while outputs arrive. No matter how their D1 calls interleave,
- * the history has each acknowledged decision of a person exactly once and in a single order, each decision starts from the state
- * that the previous one left, and replaying the history ends in the state that all endpoints return. Webhooks get one event
- * for each decision, and none for a refused one.
+ * the history has each acknowledged decision by a person exactly once and in a single order, each decision starts from
+ * the state that the previous one left, and replaying the history ends in the state that all endpoints return. Webhooks
+ * get one event for each decision, and none for a refused one.
  */
 
 /** The last reviewer is an agent, whose decisions are only suggestions. */
@@ -84,7 +84,7 @@ async function play({ rounds, delays }: { rounds: Act[][]; delays: number[] }) {
   await subscribe(org)
   const fixture = await newReviewed('Yes', org)
   if (isSharded) await appendEpoch(org.project.id, epochs++)
-  // With several databases, the second span is in another trace, which may be in another one.
+  // With several databases, the second span is in another trace, which may be in another database.
   const other = isSharded ? await newReviewed('Yes', org) : { ...fixture, spanId: crypto.randomUUID() }
   if (!isSharded) await fixture.step({ span_id: other.spanId, output: 'Yes' })
   const homes = [fixture, other]

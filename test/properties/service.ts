@@ -25,7 +25,7 @@ export interface Tenant {
   queued: QueuedJob[]
   organizationId: string
   projectId: string
-  /** The ids of traces whose deletion was acknowledged, once for each time. */
+  /** The ids of traces whose deletion was acknowledged, once for each acknowledgment. */
   deleted: string[]
 }
 
@@ -33,8 +33,8 @@ const DAY_MS = 24 * 3_600_000
 
 /**
  * The time that the service sees. Each tenant starts a second after the previous one, so that time-based keys stay
- * distinct. Databases compare epochs with their own clocks, which can't be simulated, so with several databases, this is
- * the past: for all of them, each epoch has begun.
+ * distinct. Databases compare epochs with their own clocks, which can't be simulated, so with several databases, this
+ * is the past: for all of them, each epoch has begun.
  */
 let clock = Date.now() - (isSharded ? 30 * DAY_MS : 0)
 
@@ -54,7 +54,7 @@ async function newTenant(): Promise<Tenant> {
   const { apiKey, id: organizationId } = (await admin().post('/api/orgs', { slug, name: 'Test' })).body
   const queued: QueuedJob[] = []
   await subscribe({ owner: client({ 'x-api-key': apiKey.key }) })
-  // This isolate looks this key up for the first time after the webhook is there.
+  // This isolate looks up this key for the first time after the webhook has been created.
   const draft = { name: 'Test', scopes: ['ingest', 'read', 'review', 'manage'] }
   const { key, id: caller } = (await client({ 'x-api-key': apiKey.key }).post('/api/api-keys', draft)).body
   const deleted: string[] = []
@@ -191,7 +191,7 @@ export const sendOne = (client: Client, command: Command, { trace }: Ids): Promi
 /** The status and body of a response, or of one result in a batch. */
 export type Received = Pick<ApiResponse, 'status' | 'body'>
 
-/** Sends events as a batch, and returns their results. If the whole batch failed, its response is that of each event. */
+/** Sends events as a batch, and returns their results. If the whole batch failed, each event gets its response. */
 export async function sendBatch(client: Client, events: readonly Event[]): Promise<Received[]> {
   const { status, body } = await client.post('/api/v1/batch', { events })
   if (status === 503) return events.map(() => ({ status, body }))

@@ -17,8 +17,8 @@ const THOROUGHNESS = inject('propertyRuns')
 
 /*
  * Several reviewers and an adjudicator decide on the same spans at the same time, while outputs arrive, the policy
- * changes, and calls of D1 fail before, amid, or after their effect. In any case, the votes explain each decision: the span's response, its dataset,
- * the counts, the feedback, and the events of webhooks follow from them, each exactly once.
+ * changes, and D1 calls fail before, amid, or after their effect. In any case, the votes explain each decision: the
+ * span's response, its dataset, the counts, the feedback, and the webhook events follow from them, each exactly once.
  */
 
 /** The last reviewer is an adjudicator. */
@@ -84,7 +84,7 @@ const races = fc.record({
 
 type Scenario = typeof scenario extends fc.Arbitrary<infer Value> ? Value : never
 
-/** Bindings whose D1 calls each wait a few turns, and of which some calls of D1 and of the queue fail. */
+/** Bindings whose D1 calls each wait a few turns, and whose D1 and queue calls sometimes fail. */
 function unsteady({ delays, faults }: Pick<Scenario, 'delays' | 'faults'>, weather: { outage: number | null }) {
   let calls = 0
   const callsOf = new Map<number | undefined, number>()
@@ -113,7 +113,7 @@ async function play({ reviewers, rounds, outages, ...unsteadiness }: Scenario) {
   const fixture = await newVoted('Root', { reviewers }, tenant)
   const { org } = fixture
   if (isSharded) await appendEpoch(org.project.id, epochs++)
-  // With several databases, the second span may be in another one.
+  // With several databases, the second span may be in another database.
   const homes = [fixture, isSharded ? await newReviewed('Root', org) : fixture]
   const spanIds = [crypto.randomUUID(), crypto.randomUUID()]
   for (const [index, home] of homes.entries()) {

@@ -146,7 +146,7 @@ describe('tokens taken in leases', () => {
     expect(await takeAt(61)).toMatchObject({ allowed: true })
   })
 
-  it('are requested singly while a lease is pending, so that a burst takes only what it needs', async ({ expect }) => {
+  it('are requested one by one while a lease is pending, so a burst takes only what it needs', async ({ expect }) => {
     const limiter = newLimiter()
     const tokens = new Tokens()
     const requestedTokens: number[] = []

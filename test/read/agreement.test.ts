@@ -351,7 +351,7 @@ describe('the bounds', () => {
     return [...ids.values()]
   }
 
-  /** Stores a vote of each reviewer on each output. The first reviewer corrects all of them. */
+  /** Stores a vote by each reviewer on each output. The first reviewer corrects all of them. */
   const storeVotes = async (
     org: Org,
     { outputs, reviewers, first = 0 }: { outputs: number; reviewers: number; first?: number },

@@ -5,7 +5,7 @@ import { newDisputed, withMessages } from '../support/attribution.ts'
 import { stored } from '../support/database.ts'
 import { newReviewed } from '../support/reviews.ts'
 
-/** A trace with an answer of the engine, and its list by such answers. */
+/** A trace with an answer from the engine, and functions that list traces by such answers. */
 async function newAnswered() {
   const disputed = await newDisputed()
   await disputed.askAsync(withMessages().bindings)

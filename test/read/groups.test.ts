@@ -77,7 +77,7 @@ describe('conversations', () => {
     expect(await valuesOf(org, `key=tags&limit=${limit}`)).toEqual(['vip', 'new'])
   })
 
-  it('may be of any metadata path', async ({ expect }) => {
+  it('can be grouped by any metadata path', async ({ expect }) => {
     expect(await valuesOf(org, 'key=user.id')).toEqual(['u2', 'u1'])
     expect(await valuesOf(org, 'key=user')).toEqual([])
   })
@@ -123,7 +123,7 @@ describe('conversations', () => {
     expect(await counts('kind=all')).toEqual([[2, TIME, timeAfter(1000)]])
   })
 
-  it('are those of telemetry sessions', async ({ expect }) => {
+  it('can come from telemetry sessions', async ({ expect }) => {
     const org = await newOrg()
     const attributes = { 'session.id': 'chat-7', 'gen_ai.operation.name': 'chat' }
     for (let turn = 0; turn < 2; turn++) {
@@ -163,7 +163,7 @@ describe('conversations', () => {
     expect(body.details.map((detail: { path: string }) => detail.path)).toContain(path)
   })
 
-  it('reject the cursor of another key', async ({ expect }) => {
+  it('reject a cursor for another key', async ({ expect }) => {
     const { nextCursor } = await get(org, 'limit=1')
     expect((await org.read.get(`/api/groups?projectSlug=support&key=tags&cursor=${nextCursor}`)).status).toBe(400)
   })

@@ -5,8 +5,8 @@ import { newOrg } from '../support/org.ts'
 const pathOf = (org: Awaited<ReturnType<typeof newOrg>>, stepId: string) =>
   `/api/projects/${org.project.id}/guidelines/${encodeURIComponent(stepId)}`
 
-describe('guidelines', () => {
-  it('a step has one text, which can be replaced and removed', async ({ expect }) => {
+describe('a guideline', () => {
+  it('is the only one for its step, and can be replaced and removed', async ({ expect }) => {
     const org = await newOrg()
     const path = pathOf(org, 'answer/final step')
     expect((await org.owner.get(path)).body).toMatchObject({ text: '', updatedAt: null })
@@ -47,7 +47,7 @@ describe('guidelines', () => {
       status: 409,
       body: { details: [{ path: 'names.old', message: 'has a guideline, and so does "new"' }] },
     })
-    // An empty one doesn't clash, and the other one shows.
+    // An empty guideline doesn't clash, and the other one is shown.
     await org.owner.put(pathOf(org, 'old'), { text: '' })
     await org.owner.put(names, { names: { old: 'new' } })
     expect((await org.owner.get(pathOf(org, 'old'))).body.text).toBe('Of the new step')

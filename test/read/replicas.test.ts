@@ -61,7 +61,7 @@ describe.for([0, 1, 50])('a replica that is %i transactions behind', lag => {
     'never shows a client with bookmarks less than it has written: %s',
     async ([, contract], { expect }) => {
       const path = sampleOf(contract).path(world)
-      // Read twice, so that one of them comes after any record that the other creates.
+      // Read twice, so that one read comes after any record that the other creates.
       await current(world.org).get(path)
       const write = () => world.org.ingest.post('/api/v1/feedback', aFeedback({ trace_id: world.traceId }))
       const written = await write()
@@ -75,7 +75,7 @@ describe.for([0, 1, 50])('a replica that is %i transactions behind', lag => {
 })
 
 describe('without a bookmark', () => {
-  it('a read may lag, deletions included, and never goes back once it sends the bookmark of a later one', async ({
+  it('a read may lag, even behind deletions, but never goes back once it sends the bookmark of a later read', async ({
     expect,
   }) => {
     setLag(0)

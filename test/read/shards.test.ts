@@ -73,7 +73,7 @@ describe('traces in several databases', () => {
       )
       expect(new Set(exported).size).toBe(exported.length)
     }
-    // It makes 60 calls.
+    // This test makes 60 calls.
   }, 60_000)
 
   it('form one group, and one conversation', async () => {
@@ -164,7 +164,7 @@ describe('traces in several databases', () => {
     expect(again.assigned).toEqual(users.map(userId => ({ userId, spans: 0 })))
   })
 
-  it('have one item in a dataset for each span id, that of the newest trace', async () => {
+  it('have one item in a dataset for each span id, the one from the newest trace', async () => {
     const tenant = await newTenant([ONE])
     const spanId = crypto.randomUUID()
     const written = []
@@ -298,7 +298,7 @@ describe('a database that does not respond', () => {
     expect(before.size).toBe(8)
   })
 
-  it('fails only the deletions and the decisions of its own traces', async () => {
+  it('fails only the deletions of its own traces and the decisions on them', async () => {
     const { traces, api, isReachable } = await newOutage()
     const expected = traces.map(each => (isReachable(each) ? 200 : 503))
     const reviews = traces.map(({ spanId }) => ({ spanId, decision: 'accept' }))
@@ -342,7 +342,10 @@ describe('a trace that is created just as an epoch begins', () => {
     vi.useRealTimers()
   })
 
-  /** A tenant whose epoch begins that much later than now, by the databases' clocks, and the time by the Worker's. */
+  /**
+   * A tenant whose epoch begins `laterMs` from now by the databases' clocks. The Worker's clock is `clockMs` past that
+   * time.
+   */
   async function newBegin(laterMs: number, clockMs: number): Promise<{ tenant: Tenant; from: number }> {
     const tenant = await newTenant([ONE])
     const from = Date.now() + laterMs

@@ -108,7 +108,7 @@ describe('a list of traces sorted by', () => {
     for (const { sortedOver } of pages) expect(sortedOver?.traces).toBe(5)
   })
 
-  it('a value rejects a cursor of another order, another order, and a search by text', async ({ expect }) => {
+  it('a value rejects a cursor from another order, an unknown order, and a search by text', async ({ expect }) => {
     const org = await newOrg()
     await putTraces(org, [{ duration: 1 }, { duration: 2 }])
     const { nextCursor } = await read(org, 'sort=duration&limit=1')

@@ -174,7 +174,7 @@ describe('the sources of a span', () => {
     expect(full.docs).toHaveLength(MAX_SOURCE_DOCS)
     expect(full.docs[0]).toMatchObject({ truncated: true, content: 'x'.repeat(MAX_SOURCE_TEXT_LENGTH) })
     expect(full.isComplete).toBe(true)
-    // The root, both searches, and these.
+    // Together with the root and both searches, these reach the limit.
     for (let index = 4; index <= MAX_SOURCE_SPANS; index++) await step({ step_id: `s${index}`, timestamp: at(1) })
     expect((await sources()).isComplete).toBe(true)
     await step({ step_id: 'one-too-many', timestamp: at(1) })
@@ -230,7 +230,7 @@ describe('chunks and citations', () => {
     expect([...cited.keys()].map(({ id }) => id)).toEqual(ids)
   })
 
-  it('cites as many chunks of one label as a response shows, each by a limited number of strings', ({ expect }) => {
+  it('cites as many chunks with one label as a response shows, each by a limited number of strings', ({ expect }) => {
     const total = 2 * MAX_SOURCE_CHUNKS
     const output = Array.from({ length: total }, (_, place) => ({ id: 'abcdef', text: `Text ${place}` }))
     const chunks = chunksOf({ ...step, output }, false)

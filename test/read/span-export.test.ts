@@ -112,7 +112,7 @@ describe('an export of spans', () => {
     expect(JSON.parse(record?.matches ?? '')).toMatchObject([{ spanId: reviewed }, {}, {}])
   })
 
-  it('has each span once in several files', async ({ expect }) => {
+  it('has each span once across several files', async ({ expect }) => {
     const org = await newOrg()
     await manyTraces(org, MAX_FILE_ITEMS + 3, () => ({ name: 'many', fields: {} }))
     const [first = '', ...rest] = await allFiles(org, pathOf('format=jsonl'))
@@ -173,7 +173,7 @@ describe('an export of spans', () => {
     expect((await org.read.get(pathOf(query))).status).toBe(400)
   })
 
-  it('rejects a cursor of a list of decisions in a list of traces', async ({ expect }) => {
+  it('rejects a cursor from a list of decisions in a list of traces', async ({ expect }) => {
     const org = await newOrg()
     await manyTraces(org, MAX_FILE_ITEMS + 1, () => ({ name: 'many', fields: {} }))
     const cursor = (await org.read.get(pathOf('format=jsonl'))).headers.get('x-next-cursor')

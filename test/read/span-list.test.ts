@@ -217,7 +217,7 @@ describe('spans across traces', () => {
     expect(body.details.map((detail: { path: string }) => detail.path)).toContain(path)
   })
 
-  it("reject a cursor of the other order, and another project's key", async ({ expect }) => {
+  it("reject a cursor from the other order, and another project's key", async ({ expect }) => {
     const { nextCursor } = await get(org, 'limit=1')
     const { status } = await org.read.get(`/api/spans?projectSlug=support&decision=accept&cursor=${nextCursor}`)
     expect(status).toBe(400)

@@ -186,7 +186,7 @@ describe('contains', () => {
     }
   })
 
-  it('finds a correction of a text that a root shares in the span that has it', async ({ expect }) => {
+  it('finds a correction of a text that a root shares with a step, on the step', async ({ expect }) => {
     const { org, observe, step, span } = await newTrace()
     const span_id = uuid()
     await observe({ data: { answer: 'The warranty lasts 24 months.' } })
@@ -207,7 +207,7 @@ describe('contains', () => {
     expect([response.status, response.body.error]).toEqual([400, error])
   })
 
-  it('takes a text of the maximum length, and three characters beyond 16 bits', async ({ expect }) => {
+  it('accepts a text of the maximum length, and three characters beyond 16 bits', async ({ expect }) => {
     const { org, observe } = await newTrace()
     const text = '😀'.repeat(MAX_SOUGHT_LENGTH)
     await observe({ data: `- ${text} -` })
@@ -356,7 +356,7 @@ describe('large data', () => {
       const { traces, nextCursor } = await search(org, { contains })
       expect([contains, traces[0]?.matches.length, nextCursor]).toEqual([contains, 1, null])
     }
-    // Their observations replaced these.
+    // The observations replaced the spans' own outputs.
     expect((await search(org, { contains: 'number 7.' })).traces).toEqual([])
   })
 

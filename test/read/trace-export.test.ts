@@ -110,7 +110,7 @@ describe('an export of traces', () => {
   })
 
   it.skipIf(isSharded)(
-    'has each trace once in several files while new ones arrive, in few calls',
+    'has each trace once across several files while new ones arrive, in few calls',
     async ({ expect }) => {
       const org = await newOrg()
       const ids = await manyTraces(org, MAX_FILE_ITEMS + 3, () => ({ name: 'many', fields: {} }))

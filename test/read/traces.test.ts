@@ -215,7 +215,7 @@ describe('a client’s trace_id', () => {
   })
 })
 
-it('records when the service received a trace and its spans, feedback and observations', async ({ expect }) => {
+it('records when the service received a trace and its spans, feedback, and observations', async ({ expect }) => {
   const org = await newOrg()
   const before = Date.now()
   const { trace_id } = aTrace()

@@ -43,7 +43,7 @@ describe('three people who review a step blind', () => {
       expectStatus(response, 200)
       return response.body
     }
-    /** Each change of a dataset is an entry. */
+    /** Each change to a dataset adds an entry. */
     const datasetChanges = async () =>
       (await stored.prepare('select count(*) as changes from dataset_entries').first<{ changes: number }>())?.changes
     const queued = async (by: { client: Client }, more = '') =>

@@ -131,7 +131,7 @@ describe('assigning spans', () => {
     expect(await walk(cy, 3)).toEqual({ found: others, remaining: 4, assigned: 0 })
   })
 
-  it('ends with the decision, and reopens if the output changes or the decision is withdrawn', async ({ expect }) => {
+  it('ends with the decision, until the output changes or the decision is withdrawn', async ({ expect }) => {
     const { org, spanId, observe, review } = await newReviewed('Yes')
     const { userId, client } = await reviewerOf(org)
     const state = async () => ({
@@ -271,7 +271,7 @@ describe('assigning spans', () => {
     expect(await queueOf(ada, 'assignee=me')).toContain(left)
   })
 
-  it('waits only for people who have not voted, and hides from blind reviewers who that is', async ({ expect }) => {
+  it('waits only for people who have not voted, and hides from blind reviewers who they are', async ({ expect }) => {
     const { org, ada, ben, cleo, spanId, vote } = await newVoted('Yes', { blind: true })
     const userIds = [ada.userId, ben.userId]
     await org.owner.post(ASSIGN, { spanIds: [spanId], userIds, dueAt: '2020-01-01T00:00:00.000Z' })

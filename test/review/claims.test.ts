@@ -38,7 +38,7 @@ describe('claims on a span that several people review', () => {
     expect((await vote(judge, ACCEPT)).body).toMatchObject({ review: { basis: 'adjudication' }, claim: null })
   })
 
-  it.for([false, true])('show their own claim first to whoever has one; blind: %s', async (blind, { expect }) => {
+  it.for([false, true])('are shown to each holder with their own claim first; blind: %s', async (blind, { expect }) => {
     const { ada, ben, cleo, vote, spanId } = await newVoted('Yes', { reviewers: 3, blind })
     for (const by of [ada, ben]) await by.client.post('/api/review-queue/claim', { spanIds: [spanId] })
     const shown = async ({ client }: typeof ada) => (await client.get(`/api/spans/${spanId}`)).body.claim?.heldBy

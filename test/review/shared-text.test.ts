@@ -136,7 +136,7 @@ describe('a root with the text of a step', () => {
     expect((await decide(root, { decision: 'reset' }, { 'if-match': current })).status).toBe(200)
   })
 
-  it("respects another reviewer's claim of the step, and can't be claimed itself", async ({ expect }) => {
+  it("respects another reviewer's claim on the step, and can't be claimed itself", async ({ expect }) => {
     const { org, root, add, decide } = await newAnswer()
     const step = await add(message(TEXT))
     const other = await reviewerOf(org)

@@ -396,7 +396,7 @@ describe('a suggestion on a root that’s reviewed with a step', () => {
     expect((await org.read.get(`/api/spans/${step}`)).body.suggestions).toMatchObject([{ decision: 'accept' }])
   })
 
-  it('is also shown by a decision on the root', async ({ expect }) => {
+  it('is also in the response to a decision on the root', async ({ expect }) => {
     const { org, spanId, step, put } = await newPair()
     await put(step, { decision: 'correct', approvedOutput: { role: 'assistant', content: OTHER } })
     const { body } = await org.owner.put(`/api/spans/${spanId}/review`, { decision: 'accept' })

@@ -166,7 +166,7 @@ describe('a saved view', () => {
     ])
   })
 
-  it('pages by name, and a cursor is only valid for its owner', async ({ expect }) => {
+  it('is listed in pages by name, and a cursor is valid only for its owner', async ({ expect }) => {
     const { ada, kofi } = await twoReviewers()
     const names = ['a', 'b', 'B', 'ä', '😀', 'c']
     for (const name of names) await save(ada, { name, shared: name > 'b' })

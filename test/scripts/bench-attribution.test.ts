@@ -43,7 +43,7 @@ describe('npm run bench:attribution', () => {
     expect(stdout).toMatch(/^ {2}0\.\d\d to 0\.\d\d +1 +0\.\d\d +[01]\.00 \([01] of 1; 95% interval \S{4} to \S{4}\)$/m)
   })
 
-  it('writes the questions to a model, and scores answers the way the engine reads them', async ({ expect }) => {
+  it('writes the questions for a model, and scores answers the way the engine reads them', async ({ expect }) => {
     const cases = await readCases(resolve(BENCH, 'cases/tuned.jsonl'))
     const withSteps = cases.filter(({ expected }) => expected.span !== null).slice(0, 4)
     const file = await fileOf(withSteps.map(each => JSON.stringify(each)))

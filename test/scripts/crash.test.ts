@@ -15,9 +15,9 @@ import { ADMIN_TOKEN, newServer, runCron, type Server } from './server.ts'
 
 /*
  * Kills the whole server with SIGKILL while it writes, restarts it, and checks that every acknowledged write exists and
- * nothing is partial, and that every change that took effect has its event, which a webhook delivers at least once. `npm run
- * test:crash` runs longer and under more load, and waits for deliveries that were cut off. With `SHARDS=4`, it does so with four
- * databases for traces.
+ * nothing is partial, and that every change that took effect has its event, which a webhook delivers at least once.
+ * `npm run test:crash` runs longer and under more load, and waits for deliveries that were cut off. With `SHARDS=4`, it
+ * does so with four databases for traces.
  */
 
 const { rounds, seconds, writers, isThorough } = process.env.CRASH_SECONDS
@@ -162,8 +162,8 @@ async function mustBeListed({ client, ids }: Tenant, ledger: readonly Subject[])
 }
 
 /**
- * Each change that took effect must have one event, and each event must arrive. A shorter run doesn't wait for deliveries
- * that the last kill cut off: it's enough if they're still pending.
+ * Each change that took effect must have one event, and each event must arrive. A shorter run doesn't wait for
+ * deliveries that the last kill cut off: it's enough if they're still pending.
  */
 async function mustArrive({ client }: Tenant): Promise<void> {
   const { webhooks } = v.parse(Webhooks, await client.make('GET', '/api/webhooks?projectSlug=crash'))

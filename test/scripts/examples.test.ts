@@ -13,8 +13,8 @@ import { settledDeliveries, startReceiver } from './receiver.ts'
 import { freePort, newServer, PROJECT, type Server } from './server.ts'
 
 /*
- * Runs the programs in examples/, and those on the pages about datasets, experiments, and webhooks, as a reader would: in a
- * separate folder, with the packages that they name, against a running service. An agent also connects to it.
+ * Runs the programs in examples/, and those on the pages about datasets, experiments, and webhooks, as a reader would:
+ * in a separate folder, with the packages that they name, against a running service. An agent also connects to it.
  */
 
 const run = promisify(execFile)

@@ -15,7 +15,8 @@ const sessions = new Map<string, Session>()
 /**
  * A model provider for the tests of the model engine, over real HTTP, with the wire formats of OpenAI and Anthropic.
  * Each test has a session, which is the first segment of the path. `PUT /<session>/replies` sets the replies in order,
- * of which the last one repeats; those with `when` are for requests with that text. `GET /<session>/asked` returns the requests.
+ * of which the last one repeats; those with `when` are for requests with that text. `GET /<session>/asked` returns the
+ * requests.
  */
 export async function startModelServer(): Promise<{ url: string; close: () => void }> {
   const server = createServer((request, response) => {
@@ -65,7 +66,7 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   response.end(reply.body ?? JSON.stringify(path.endsWith('messages') ? anthropic(reply, body) : openAi(reply, body)))
 }
 
-/** The reply to a request: one for requests with a text that it has, or else the next one of the others. */
+/** The reply to a request: one for requests with a text that it contains, or else the next of the others. */
 function replyTo(request: string, replies: Reply[]): Reply | undefined {
   const own = replies.find(({ when }) => when !== undefined && request.includes(when))
   if (own) return own

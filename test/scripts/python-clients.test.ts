@@ -14,9 +14,9 @@ import { settledDeliveries, startReceiver } from './receiver.ts'
 import { freePort, newServer, PROJECT, type Server } from './server.ts'
 
 /*
- * Tests the real Python SDKs with the programs on their pages in docs/sdks. Only `npm run test:clients` runs it, because
- * the packages take a gigabyte. `clients/python/` has the expected trace of each program. To write it, add `-- -u`, and
- * review the changes as you would for a page.
+ * Tests the real Python SDKs with the programs on their pages in docs/sdks. Only `npm run test:clients` runs it,
+ * because the packages take a gigabyte. `clients/python/` has the expected trace of each program. To write it, add
+ * `-- -u`, and review the changes as you would for a page.
  */
 
 /** Output that a client prints even if nothing is wrong. */

@@ -4,10 +4,10 @@ import * as v from 'valibot'
 import { call } from '../../scripts/call.ts'
 import type { Tenant } from './clients/tenant.ts'
 
-/** A program that receives events on a port, as the ones on docs/webhooks.md do. */
+/** A program that receives events on a port, as those on docs/webhooks.md do. */
 export interface Receiver {
   url: string
-  /** What it printed so far. */
+  /** What it has printed so far. */
   printed: () => string
   stop: () => void
 }

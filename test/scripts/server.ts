@@ -91,8 +91,8 @@ export class Server {
   }
 
   /**
-   * A copy of the project that is already built, and has a build script that does nothing. `remove` deletes it along with the
-   * state.
+   * A copy of the project that is already built, and has a build script that does nothing. `remove` deletes it along
+   * with the state.
    */
   async #builtProject(): Promise<string> {
     const copy = `${this.stateDirectory}-project`

@@ -9,9 +9,9 @@ import { ADMIN_TOKEN, freePort, newServer, runCron, type Server } from './server
 
 /*
  * Runs a mixed load at half of what the server can do: traces, reviews, deletions, experiments, webhooks, and the pages
- * that people open. Nothing may fail, the Worker's memory must stay flat, and in the end every figure of Insights must be what the
- * acknowledged calls add up to. `npm run test:soak` takes 30 minutes, or SOAK_MINUTES; `npm test` takes 6 seconds,
- * in which everything happens at least twice.
+ * that people open. Nothing may fail, the Worker's memory must stay flat, and in the end every figure of Insights must
+ * be what the acknowledged calls add up to. `npm run test:soak` takes 30 minutes, or SOAK_MINUTES; `npm test` takes 6
+ * seconds, in which everything happens at least twice.
  */
 
 const { minutes, everyMs, measuredMs, isThorough } = process.env.SOAK_MINUTES
@@ -27,9 +27,9 @@ const { minutes, everyMs, measuredMs, isThorough } = process.env.SOAK_MINUTES
 const CALLERS = 8
 
 /**
- * How much the Worker's memory may grow from the second third to the last, in bytes. At 10 calls a second, a leak of 1 KiB
- * a call adds 6 MiB in a run of half an hour. The memory of the process says nothing: locally, workerd's own grows by 14
- * KiB with each call to a Worker of one line.
+ * How much the Worker's memory may grow from the second third to the last, in bytes. At 10 calls a second, a leak of 1
+ * KiB a call adds 6 MiB in a run of half an hour. The memory of the process says nothing: locally, workerd's own grows
+ * by 14 KiB with each call to a Worker of one line.
  */
 const MAX_GROWTH = 2 * 1024 ** 2
 
@@ -182,7 +182,7 @@ function newRuns(client: Client, counts: Counts): () => Promise<number> {
   }
 }
 
-/** What people and pipelines read, and every how many runs. */
+/** What people and pipelines read, and after how many runs each time. */
 const PAGES: readonly (readonly [every: number, path: string])[] = [
   [2, `/api/prompts?projectSlug=soak&stepId=${STEP}`],
   [5, '/api/traces?projectSlug=soak'],
@@ -250,7 +250,7 @@ function shownIn(insights: Fields) {
   }
 }
 
-/** Does something again and again, until a time. */
+/** Repeats something until a given time. */
 async function untilThen(end: number, everyMs: number, act: () => Promise<unknown>): Promise<void> {
   while (Date.now() < end) {
     await act()

@@ -38,8 +38,8 @@ const BEHAVIORS: Readonly<Record<string, Behavior>> = {
 }
 
 /**
- * A receiver of webhooks that answers in unusual ways, over real HTTP. Each test has a session, which is the first segment
- * of the path. `GET /<session>` reports what it got.
+ * A receiver of webhooks that answers in unusual ways, over real HTTP. Each test has a session, which is the first
+ * segment of the path. `GET /<session>` reports what it got.
  */
 export async function setup(project: TestProject): Promise<() => void> {
   const server = createServer((request, response) => {

@@ -2,8 +2,8 @@
  * Replaces the `wrangler` command in the tests of `npm run deploy`. It supports the commands and flags that the deploy
  * uses, on an account in a JSON file. Output and failures match wrangler 4.156.2. Comments give its source files.
  *
- * The command is a shell script that passes each call on to the tests' own process: starting Node for each of a thousand
- * calls takes ten times as long as the rest of them.
+ * The command is a shell script that passes each call on to the tests' own process: starting Node for each of a
+ * thousand calls takes ten times as long as the rest of them.
  */
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
@@ -152,7 +152,7 @@ class Exit extends Error {
   }
 }
 
-// Those of the current call. Each call ends before the next one starts.
+// The state of the current call. Each call ends before the next one starts.
 let call: Call
 let account: Account
 let rest: string[]
@@ -396,7 +396,9 @@ function tell(entry: object): void {
   appendFileSync(call.outputFile, `${JSON.stringify({ ...entry, timestamp: new Date().toISOString() })}\n`)
 }
 
-/** src/versions/deployments/status.ts. The error is the API's. A Worker that only has secrets has no deployments here. */
+/**
+ * src/versions/deployments/status.ts. The error is the API's. A Worker that only has secrets has no deployments here.
+ */
 function describeDeployment(): void {
   const { values } = read(rest.slice(1), { name: { type: 'string' }, json: { type: 'boolean' } }, 0)
   const worker = account.workers.find(({ name }) => name === values.name)

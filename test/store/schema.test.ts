@@ -83,7 +83,8 @@ describe.skipIf(isSharded)('the schema', () => {
 
 /**
  * What needs a trace's database and the control database at once, which only a deployment with one database has.
- * `saveFeedback` adds labelers in the round trip that stores their feedback. With several databases, it adds them first.
+ * `saveFeedback` adds labelers in the round trip that stores their feedback. With several databases, it adds them
+ * first.
  */
 const MIXED = ['batch: attribution_jobs, feedback, traces with users', 'write users: feedback, traces with users']
 

@@ -22,7 +22,7 @@ export interface Team {
   publicText: string
   /** The number of times that its keys were requested. */
   keyRequests: () => number
-  /** Sets the response to requests for its keys. With null, that's the keys. */
+  /** Sets the response to requests for its keys. With null, the response is the keys. */
   respondWith: (response: (() => Response | Promise<Response>) | null) => void
 }
 

@@ -13,8 +13,8 @@ export interface Counts {
 
 /**
  * Handles each binding call. Returns the result of `call` to let it through. `breakOff` makes D1 fail after it has run
- * the statements of a batch, before it commits them; undefined for other calls. `database` is the number of the database
- * that a call of D1 goes to.
+ * the statements of a batch, before it commits them; undefined for other calls. `database` is the number of the
+ * database that a D1 call goes to.
  */
 export type Intercept = <T>(
   binding: 'DB' | 'PAYLOADS' | 'RATE_LIMITER' | 'JOBS',
@@ -30,8 +30,8 @@ export interface Statement {
 }
 
 /**
- * Bindings that pass every call to `intercept`, with the calls of all databases as those of `DB`. The other functions get each D1 statement, its result, and the texts of
- * the statements that each call runs.
+ * Bindings that pass every call to `intercept`, with calls to any database as calls to `DB`. The other functions get
+ * each D1 statement, its result, and the texts of the statements that each call runs.
  */
 export function wrapBindings(
   intercept: Intercept,

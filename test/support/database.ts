@@ -8,8 +8,8 @@ import { HOMES } from '../../src/store/schema/homes.ts'
 import { aTrace, aTraceId } from './builders.ts'
 
 /*
- * The tests' own view of what's stored. With shards, a statement goes to each database that has its tables, and the rows
- * of all of them come back. The Worker never uses this: there, a statement in the wrong database must fail.
+ * The tests' own view of what's stored. With shards, a statement goes to each database that has its tables, and the
+ * rows of all of them come back. The Worker never uses this: there, a statement in the wrong database must fail.
  */
 
 const shards = boundShards(env).map(shard => databaseOf(env, shard))
@@ -50,13 +50,13 @@ export async function placeOf(traceKey: unknown): Promise<{ shard: number; datab
 /** The field of a job that says which database has a trace. */
 export const jobPlace = async (traceKey: unknown) => inShard((await placeOf(traceKey)).shard)
 
-/** Copies what tests changed in the control database themselves. */
+/** Copies what tests themselves changed in the control database. */
 export async function copyNow(): Promise<void> {
   if (isSharded) await followShards(env, Date.now())
 }
 
 function databasesFor(sql: string): D1Database[] {
-  // Every database has the same ones.
+  // Every database has the same error types.
   if (usesTable(sql, 'error_types')) return [env.DB]
   const homes = new Set(Object.entries(HOMES).flatMap(([table, home]) => (usesTable(sql, table) ? [home] : [])))
   if (homes.has('trace')) return shards

@@ -33,8 +33,8 @@ const mixOf = (kind: string, trace: readonly string[], control: readonly string[
 const unique = (tables: readonly string[]): string => [...new Set(tables)].sort().join(', ')
 
 /**
- * What the statements of a round trip mix, each by itself and all of them together. Only the writes of a batch have to be
- * in one database.
+ * What the statements of a round trip mix, each by itself and all of them together. Only the writes of a batch have to
+ * be in one database.
  */
 export function mixesOf(statements: readonly string[]): string[] {
   const each = statements.map(tablesOf)

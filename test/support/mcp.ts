@@ -56,7 +56,7 @@ export function agentOf(key: string, bindings: Env = env) {
   }
 }
 
-/** Valid arguments of a tool in a world: those of its endpoint's sample. */
+/** Valid arguments for a tool in a world: those of its endpoint's sample. */
 export function argumentsFor(tool: Tool, world: World): Record<string, unknown> {
   const { contract } = tool.endpoint
   const sample = sampleOf(contract)

@@ -41,7 +41,7 @@ export async function newModelBench(replies: readonly Reply[], fields: Fields = 
   const { bindings, sent } = withMessages(provided)
   const owner = org.clientOf(org.ownerKey, bindings)
   const post = (body: object = {}) => owner.post('/api/experiments', bench.draft({ runner: 'model', ...body }))
-  /** Delivers the jobs that were sent, and those that these send, up to `most`. */
+  /** Delivers the jobs that were sent, and those that they send in turn, up to `most`. */
   const deliverAll = async (most = 100, using: Env = bindings) => {
     let delivered = 0
     for (let job = takeJob(sent); job && delivered < most; job = takeJob(sent), delivered++) {

@@ -109,7 +109,7 @@ function checkAgainstContract(request: Request, status: number, body: unknown): 
   }
 }
 
-/** The errors of families that have formats of their own. */
+/** The errors of endpoint families that have formats of their own. */
 const ERROR_BODIES: Readonly<Record<string, v.GenericSchema<unknown, unknown>>> = {
   otlp: StatusBody,
   mcp: v.union([ErrorBody, RpcErrorBody]),

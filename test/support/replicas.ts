@@ -4,15 +4,15 @@ import type { Statement } from './bindings.ts'
 import { migrate } from './migrations.ts'
 
 /*
- * A fake of D1's read replication, because local D1 has none. The test database gets one replica, a second database that
- * is a number of transactions behind: it catches up only as far as a session's bookmark demands. It replaces the methods
- * of D1's class, so it sees each write, including those of jobs and of the tests themselves.
+ * A fake of D1's read replication, because local D1 has none. The test database gets one replica, a second database
+ * that is a number of transactions behind: it catches up only as far as a session's bookmark demands. It replaces the
+ * methods of D1's class, so it sees each write, including those of jobs and of the tests themselves.
  *
  * While it's on, `send` is a client that keeps bookmarks: it sends the newest one it has received. Writes without a
  * session, such as a job's, have no response that could tell a client, so their bookmarks count as received.
  */
 
-/** The transactions that the primary has committed, in order. A bookmark is the number of those that a reader has seen. */
+/** The transactions that the primary has committed, in order. A bookmark is the number of transactions seen. */
 interface Replication {
   /** How many transactions the replica is behind, if nobody demands more. */
   lag: number
@@ -20,7 +20,7 @@ interface Replication {
   applied: number
   /** The newest bookmark that a client has received. */
   received: number
-  /** Calls that a read without a session, or the first one of a session, made to the primary. */
+  /** The calls to the primary by reads without a session or by the first read in a session. */
   atPrimary: number
   atReplica: number
 }
@@ -134,7 +134,7 @@ function queue() {
 const atPrimary = queue()
 const atReplica = queue()
 
-/** Runs statements at the primary. Returns how new the result is, too. */
+/** Runs statements at the primary. Also returns how new the result is. */
 const runAtPrimary = <Result>(statements: readonly Statement[], run: Run<Result>) =>
   atPrimary(async () => {
     const { log } = state()

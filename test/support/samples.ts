@@ -350,7 +350,9 @@ function pathIn(world: World, { path, example }: Contract): string {
 const bodyIn = (world: World, { example }: Contract): object =>
   JSON.parse(JSON.stringify(example.body), (_, value: unknown) => NAMES.get(value)?.(world) ?? value)
 
-/** Samples that differ from the contract's example, mostly because they have to create or change something each time. */
+/**
+ * Samples that differ from the contract's example, mostly because they have to create or change something each time.
+ */
 const differences: Readonly<Record<string, Partial<Sample>>> = {
   'POST /api/v1/traces': { body: () => aTrace() },
   'POST /api/v1/observations': { body: ({ traceId }) => anObservation({ trace_id: traceId }), namesTenants: true },

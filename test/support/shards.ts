@@ -4,8 +4,9 @@ import { boundShards, databaseOf } from '../../src/store/core/store.ts'
 import { HOMES } from '../../src/store/schema/homes.ts'
 
 /**
- * Makes the test's databases as strict as homes.ts: DB has no tables for traces, and the shards have none of the control
- * database's tables. So a statement fails if it's sent to the wrong database. Also has new projects use both shards.
+ * Makes the test's databases as strict as homes.ts: DB has no tables for traces, and the shards have none of the
+ * control database's tables. So a statement fails if it's sent to the wrong database. Also has new projects use both
+ * shards.
  */
 export async function separateHomes(): Promise<void> {
   await drop(env.DB, 'trace')
@@ -15,8 +16,8 @@ export async function separateHomes(): Promise<void> {
 }
 
 /**
- * What `ownership.ts` asks each of the deployment's databases. The tables lack the other columns, so any other statement
- * still fails.
+ * What `ownership.ts` asks each of the deployment's databases. The tables lack the other columns, so any other
+ * statement still fails.
  */
 const ASKED_EVERYWHERE = [
   'create table traces (key, id, organization_key, project_key, deleted_at)',

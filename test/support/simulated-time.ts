@@ -31,8 +31,8 @@ export class Flight {
 const STEP_MS = 250
 
 /**
- * Advances the time while `response` waits only for timers. Unless a call hangs, it advances in small steps, because work
- * between calls may be slow on a busy machine, and an earlier request's timer may be far in the future.
+ * Advances the time while `response` waits only for timers. Unless a call hangs, it advances in small steps, because
+ * work between calls may be slow on a busy machine, and an earlier request's timer may be far in the future.
  */
 export async function passTime<T>(response: Promise<T>, flight: Flight): Promise<T> {
   let isSettled = false

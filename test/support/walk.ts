@@ -69,7 +69,7 @@ export async function see(caller: Client, paths: readonly string[]): Promise<Map
   await Promise.all(
     Array.from({ length: CONCURRENT_CALLS }, async () => {
       for (const path of left) {
-        // Keys for all projects name theirs when they read ingestion's results.
+        // Keys for all projects must name the project when they read ingestion's results.
         const headers = path.startsWith('/api/v1/') ? { 'x-project-slug': 'support' } : {}
         const response = await caller.get(path, undefined, headers)
         if (response.status >= 500) throw new Error(`${path} returned ${response.status}`)
@@ -99,7 +99,7 @@ export async function seeTools(caller: Client, world: World, places: readonly Pl
   return seen
 }
 
-/** Keys for all projects name theirs. */
+/** Adds the project, which keys for all projects must name. */
 const withProject = (params: { name: string; arguments: Record<string, unknown> }) => {
   const tool = tools.find(({ name }) => name === params.name)
   const needsProject = tool?.endpoint.contract.query && 'projectSlug' in tool.endpoint.contract.query.entries

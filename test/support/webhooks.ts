@@ -102,7 +102,7 @@ export async function sent(org: Org, projectId?: string | null): Promise<Receive
   return received.toSorted((left, right) => left.event.data?.sequence - right.event.data?.sequence)
 }
 
-/** Creates a webhook of a project, and one for every project. */
+/** Creates a webhook for a project, and one for every project. */
 export async function newWebhooks(org: Org): Promise<void> {
   for (const place of [{ projectSlug: 'support' }, {}]) {
     // No network has such a host.
@@ -114,7 +114,7 @@ export async function newWebhooks(org: Org): Promise<void> {
 
 /** What a stored event and its deliveries say. */
 interface StoredEvent {
-  /** Null: none of them. */
+  /** Null if the event belongs to no project. */
   projectId: string | null
   traceKey?: unknown
   actorId?: string

@@ -261,7 +261,7 @@ describe('feedback', () => {
     expect(urls.toSorted()).toEqual(['https://hooks.example.com/in', whole])
   })
 
-  it('by reviewers of a blind policy is reported once the output is decided', async () => {
+  it('by reviewers under a blind policy is reported once the output is decided', async () => {
     const { org } = await newSending(['feedback.created', 'span.reviewed'])
     const { ada, ben, vote, spanId, trace_id } = await newVoted('Yes', { blind: true }, org)
     expect((await ada.client.post(`/api/spans/${spanId}/feedback`, { content: 'Hm' })).status).toBe(201)

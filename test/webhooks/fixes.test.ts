@@ -23,7 +23,7 @@ describe('a rollback', () => {
     const { org, webhook } = await newSending(['prompt.activated', 'prompt.rolled_back'])
     const { promptId, firstId, addVersion, activate } = await newWatched(org)
     const [second, third] = [await addVersion(), await addVersion()]
-    // The first and the last are no rollback: the second version was never active before, and the third is newer.
+    // Only activating the first version is a rollback: the second was never active before, and the third is newer.
     for (const id of [third, second, firstId, firstId, third]) await activate(id)
     const rolledBack = (await sent(org)).filter(({ event }) => event.type === 'prompt.rolled_back')
     expect(rolledBack.map(({ event }) => event.data)).toEqual([

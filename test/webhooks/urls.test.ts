@@ -136,7 +136,7 @@ describe("a webhook's URL", () => {
     expect((await manager.patch(path, { url })).body).toMatchObject({ url })
   })
 
-  it('must be there when a webhook is created, and may be left out when it is changed', async ({ expect }) => {
+  it('is required when a webhook is created, and optional when it is changed', async ({ expect }) => {
     const { manager, path, webhook } = await newHooked()
     const created = await manager.post('/api/webhooks', { projectSlug: 'support', events })
     expect([created.status, created.body.details[0].path]).toEqual([400, 'url'])

@@ -281,7 +281,7 @@ describe('pydantic-ai', () => {
     })
   })
 
-  it('version 2: a tool has its own names for arguments and response', ({ expect }) => {
+  it('version 2: a tool has its own names for its arguments and response', ({ expect }) => {
     const attributes = {
       'gen_ai.tool.name': 'get_order',
       'gen_ai.tool.call.id': 'c1',

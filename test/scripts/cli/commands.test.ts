@@ -462,7 +462,7 @@ describe('reviews', () => {
     expect(jsonOf(await user.cli(['review', 'next', '--json']))).toEqual({ span: null, remaining: 0 })
   })
 
-  it('are of the step that was asked for', async ({ expect }) => {
+  it('are of the requested step', async ({ expect }) => {
     const user = await newQueue()
     const span = { trace_id: 'trace_one', step_id: 'sort', output: 'Sorted.', timestamp: new Date().toISOString() }
     await user.api('POST', '/api/v1/spans', { ...span, span_id: crypto.randomUUID() })
@@ -542,7 +542,7 @@ async function newDataset() {
 }
 
 describe('datasets', () => {
-  it('are imported once, however often the file is sent', async ({ expect }) => {
+  it('are imported once, no matter how many times the file is sent', async ({ expect }) => {
     const { imported, cli, file } = await newDataset()
     expect(jsonOf(imported)).toMatchObject({ created: 5, repeated: 0, refused: 0 })
     const lines = [file, file, '{"input": 1}', 'no JSON', '[]', '', '{"input": 1, "expected": 2, "extra": 3}'].join(

@@ -18,7 +18,7 @@ export async function cuttingProxy(target: string) {
   const { port } = server.address() as AddressInfo
   return {
     url: `http://127.0.0.1:${port}`,
-    /** Cuts off the next exports, as many as `times`. */
+    /** Cuts off the next `times` exports. */
     cut: (times: number) => {
       left = times
     },

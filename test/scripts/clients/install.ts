@@ -10,8 +10,9 @@ export const CLIENTS = import.meta.dirname
 const INSTALLED = join(CLIENTS, 'node_modules/.installed-lock.json')
 
 /**
- * Installs the clients' packages from their lock file, unless that was already done. They're separate from the project's
- * own packages, because they take 440 MB that the Worker doesn't need and include several versions of some packages.
+ * Installs the clients' packages from their lock file, unless that was already done. They're separate from the
+ * project's own packages, because they take 440 MB that the Worker doesn't need and include several versions of some
+ * packages.
  */
 export async function installClients(): Promise<void> {
   const lock = await readFile(join(CLIENTS, 'package-lock.json'), 'utf8')

@@ -32,9 +32,9 @@ export const ANSWER = 'It ends on 15 January 2028.'
 const TOKENS = { input: 42, cached: 7, output: 9, reasoning: 3, total: 51 }
 
 /**
- * A fake OpenAI API for the clients: chat completions (also streamed), embeddings, and responses. It responds with a call
- * to the first tool with `{"order": 7}`, unless the request already has a tool's result. The model `overloaded` gets a
- * 503.
+ * A fake OpenAI API for the clients: chat completions (also streamed), embeddings, and responses. It responds with a
+ * call to the first tool with `{"order": 7}`, unless the request already has a tool's result. The model `overloaded`
+ * gets a 503.
  */
 export async function startOpenAi(): Promise<LocalServer> {
   const server = createServer((request, response) => {

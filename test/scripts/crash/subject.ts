@@ -77,7 +77,8 @@ export class Tracked<State> implements Subject {
 export const random = seededRandom(randomUUID())
 
 /**
- * Fields that the model doesn't predict: the service's timestamps, ETags derived from them, and cursors of single pages.
+ * Fields that the model doesn't predict: the service's timestamps, ETags derived from them, and cursors of single
+ * pages.
  */
 const LEFT_OPEN: ReadonlySet<string> = new Set([
   'updatedAt',

@@ -20,7 +20,7 @@ describe("reviewers' colors", () => {
   })
 
   it.for([1, 6, 7, 20])('differ among %i reviewers', (number, { expect }) => {
-    // Their IDs all select the same one.
+    // All their IDs select the same color.
     const same = Array.from({ length: number }, (_, index) => reviewer(index * 600_000, index + 1))
     const styles = [...stylesOf(...same).values()]
     expect(styles).toHaveLength(Math.min(6, number))
