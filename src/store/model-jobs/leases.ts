@@ -68,7 +68,7 @@ export async function claimModelJob(
   return { kind: name.kind, subject: name.subject, token, ...counts }
 }
 
-/** Extends a lease by `MODEL_JOB_LEASE_MS`. Returns false if the lease was lost or the job canceled. */
+/** Extends a lease by `MODEL_JOB_LEASE_MS`. Returns false if the lease was lost or the job was canceled. */
 export async function renewModelJob(store: Store, job: ModelJob, now: number): Promise<boolean> {
   const leaseUntil = now + MODEL_JOB_LEASE_MS
   const rows = await store.database
@@ -107,8 +107,8 @@ export async function finishModelJob(
 
 /**
  * Releases a job that isn't finished, for another run to continue: right away, or from `until`. Nobody can claim it
- * earlier, and cron sends it then. `reason` says why it waits. This run isn't counted as an attempt, because what it
- * did is stored. Returns whether the lease was still held.
+ * before `until`, when cron sends it. `reason` says why it waits. This run isn't counted as an attempt, because its
+ * progress is stored. Returns whether the lease was still held.
  */
 export async function handOverModelJob(
   store: Store,
@@ -154,7 +154,7 @@ export async function releaseModelJob(
 
 /**
  * Fails a job that the queue gave up on. Does nothing if someone holds the job, if it waits, or if it was requested
- * again and not attempted since, because the message is then outdated. Returns the job's status.
+ * again and hasn't been attempted since, because the message is then outdated. Returns the job's status.
  */
 export async function failModelJob(
   store: Store,

@@ -23,7 +23,7 @@ export const isOf = ({ projectKey, stepId, errorType, docSlug }: ProblemInProjec
 
 /**
  * Saves what people decided about a problem, in place of `before`. Returns whether it did: if not, somebody else has
- * changed the problem since, or its project is deleted.
+ * changed the problem since, or its project has been deleted.
  */
 export async function saveProblem(
   { control: store }: Store,
@@ -112,7 +112,9 @@ export async function saveProblem(
   return saved !== undefined
 }
 
-/** The state right after a person changes the problem. Later, `noticeStates` finds out how far the candidate is. */
+/**
+ * The state right after a person changes the problem. Later, `noticeStates` finds out how far the candidate has come.
+ */
 function stateAfter(before: ProblemDecision, after: Omit<ProblemDecision, 'revision'>): ProblemState {
   if (after.isDismissed) return 'dismissed'
   if (after.candidateVersionId === null) return 'open'

@@ -58,8 +58,8 @@ interface ProblemQuery {
 }
 
 /**
- * Lists up to `limit` of a project's problems: those with cases in the range, and those with a candidate. Reads
- * counters only: at most a row for each problem and each day of the range and the one before it.
+ * Lists up to `limit` of a project's problems: those with cases in the range, and those with a candidate. Reads only
+ * counters: at most one row for each problem and each day of the range and the preceding range.
  */
 export async function selectProblems(
   store: Store,
@@ -171,7 +171,7 @@ async function sumCounts(store: Store, project: Pick<Project, 'key'>, days: DayR
   return sql.join(selects, sql` union all `)
 }
 
-/** What a list shows of a problem besides its own counts. */
+/** What a list shows about a problem besides its own counts. */
 export interface ProblemDetails {
   /** The number of decisions on its step in the range. */
   decisions: number

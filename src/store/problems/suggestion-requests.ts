@@ -130,7 +130,7 @@ export interface SuggestionAnswer {
   examples: readonly SuggestionExample[]
 }
 
-/** An example of a suggestion, with the indexes of the changes based on it, and of those copied from it. */
+/** An example for a suggestion, with the indexes of the changes based on it, and of those with words copied from it. */
 export interface SuggestionExample {
   spanId: string
   traceKey: number
@@ -160,7 +160,7 @@ export async function saveAnswer(store: Store, job: ModelJob, answer: Suggestion
   const ofVersion = eq(promptSuggestionExamples.versionId, versionId)
   const deleteExamples = () => database.delete(promptSuggestionExamples).where(and(ofVersion, isOpen))
   await database.batch([
-    // An interrupted run may have left other ones.
+    // An interrupted run may have left other examples.
     deleteExamples(),
     database
       .insert(promptSuggestionExamples)
@@ -198,7 +198,7 @@ export async function saveAnswer(store: Store, job: ModelJob, answer: Suggestion
   return saved !== undefined
 }
 
-/** Deletes who asked for a version once it's added, because the audit log has that. */
+/** Deletes the record of who asked for a version once it's added, because the audit log has it. */
 export async function closeRequest({ database }: Store, versionId: string): Promise<void> {
   await database
     .update(promptSuggestions)

@@ -32,7 +32,7 @@ export async function findSuggestion(
   versionId: string | undefined,
 ): Promise<SuggestionRecord | undefined> {
   const { database } = store.control
-  // A renamed step's problems have other ids than before.
+  // A renamed step's problems have different ids than before.
   const isWanted =
     versionId === undefined
       ? isFor(problem)
@@ -90,7 +90,7 @@ export async function findSuggestion(
   }
 }
 
-/** The ids of those traces whose answers the viewer may see, by key. */
+/** The ids of the traces whose answers the viewer may see, by key. */
 async function findShownTraces(store: Store, keys: readonly number[]): Promise<Map<number, string>> {
   if (keys.length === 0) return new Map()
   const found = await readShards(store, shard =>

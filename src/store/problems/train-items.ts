@@ -24,7 +24,7 @@ export interface TrainItems {
 
 /**
  * Finds a problem's newest corrected outputs that are `train` items of their steps' datasets. Leaves out excluded and
- * stale ones.
+ * stale items.
  */
 export async function findTrainItems(store: Store, problem: FoundProblem): Promise<TrainItems> {
   const found = await Promise.all(store.shards.map(shard => findCases(shard, problem)))

@@ -21,7 +21,7 @@ import { isLiveIn } from '../traces/live.ts'
 /*
  * The votes that are compared. An output counts once, no matter how often it was voted on. Only independent votes
  * count: those under a blind policy, on a span in the policy's sample, cast before anybody decided on the output. All
- * others are compared separately. A vote is a reviewer's first one, unless they withdrew it.
+ * other votes are compared separately. The vote that counts is a reviewer's first one, unless they withdrew it.
  */
 
 /** Conditions on outputs. Undefined fields don't filter. */
@@ -69,7 +69,7 @@ interface ComparedVotes {
   isCut: boolean
 }
 
-/** Reads the votes on the newest outputs, in one round trip. With several databases, it takes another one or two. */
+/** Reads the votes on the newest outputs, in one round trip. With several databases, takes one or two more. */
 export async function compareVotes(store: Store, project: Project, filter: AgreementFilter): Promise<ComparedVotes> {
   const { bounded, isCut } = await shareLimits(store, project, filter)
   const found = await Promise.all(store.shards.map(shard => compareIn(shard, project, bounded)))
@@ -90,7 +90,7 @@ export async function compareVotes(store: Store, project: Project, filter: Agree
 const isTotalCut = ({ count, isCounted }: Pick<TotalRow, 'count' | 'isCounted'>): boolean =>
   count >= MAX_SCANNED_VOTES || isCounted > MAX_COMPARED_OUTPUTS
 
-/** The outputs of several databases in the order that a query for one has them. */
+/** The outputs from several databases, in the order in which a query returns one database's. */
 const mostDiffering = (outputs: readonly VotedOutput[]): VotedOutput[] => {
   const rankOf = ({ votes, at, spanId, outputRevision }: VotedOutput) => {
     const accepts = votes.filter(({ decision }) => decision === 'accept').length
@@ -104,7 +104,7 @@ const mostDiffering = (outputs: readonly VotedOutput[]): VotedOutput[] => {
 
 /**
  * Adjusts a filter so that several databases together read at most as many votes and outputs as one would. With one
- * database, nothing is read.
+ * database, reads nothing.
  */
 async function shareLimits(
   store: Store,
@@ -195,7 +195,7 @@ export interface OutputPlace {
 
 type PlaceValues = [at: number, spanId: string, outputRevision: string]
 
-/** A page of the outputs that `compareVotes` compares, newest first, with as many round trips. */
+/** A page of the outputs that `compareVotes` compares, newest first, in as many round trips. */
 export async function listVotedOutputs(
   store: Store,
   project: Project,
@@ -245,7 +245,7 @@ function hasLabels({ label, isAgreed, reviewerId, with: other }: OutputFilter): 
     ofVote(label, reviewerId),
     other === 'adjudicator' ? sql`(listed.adjudication ->> ${label})` : ofVote(label, other.reviewerId),
   ] as const
-  // Null if either label is.
+  // Null if either label is null.
   const isSame = sql`${labels[0]} = ${labels[1]}`
   return isAgreed === undefined ? sql`(${isSame}) is not null` : sql`(${isSame}) = ${Number(isAgreed)}`
 }
@@ -254,7 +254,7 @@ function hasLabels({ label, isAgreed, reviewerId, with: other }: OutputFilter): 
 interface TotalRow {
   kind: 'total'
   count: number
-  /** Outputs. */
+  /** The number of outputs. */
   isCounted: number
 }
 
@@ -317,8 +317,8 @@ const differs = (label: keyof Judgment): SQL =>
   label === 'decision' ? sql`(listed.accepts between 1 and listed.votes - 1)` : sql`(listed.error_types > 1)`
 
 /**
- * Whether a vote counts, 1 or 0. A vote after a decision on the output doesn't count, even if the decision was reset,
- * because the reviewer could see it.
+ * Whether a vote counts (1 or 0). A vote after a decision on the output doesn't count, even if the decision was reset,
+ * because the reviewer could see the decision.
  */
 const isCounted = (alias: string): SQL => {
   const vote = sql.raw(alias)
@@ -337,7 +337,7 @@ const isAdjudication = (alias: string): SQL => {
 }
 
 /**
- * The beginning of a statement. `scanned` has the newest votes, `seen` their outputs, and `listed` the newest of those
+ * The beginning of a statement. `scanned` has the newest votes, `seen` their outputs, and `listed` the newest outputs
  * that the viewer may see. An output with votes of both kinds is listed twice.
  */
 function withOutputs(store: Store, project: Project, { stepId, scannedFrom, ...range }: BoundedFilter): SQL {

@@ -31,7 +31,7 @@ export interface AssignableSpan extends Assignable {
 /** How many people must review the current span. */
 const reviewersOf = (projectKey: number | SQLWrapper): SQL<number> => policyOf(projectKey, spans.stepId).reviewers
 
-/** Finds those of these spans of one database that need review, in the same order. Takes one round trip. */
+/** Finds which of these spans in one database need review, in the same order. Takes one round trip. */
 export async function findAssignableSpans(
   store: Store,
   ids: readonly string[],

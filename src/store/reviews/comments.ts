@@ -47,7 +47,7 @@ export async function findCommentPlace(store: Store, spanId: string): Promise<Co
 
 /**
  * Adds a comment. Does nothing if its author has already added it with the same id. `taken`: other feedback has the id.
- * `trace_missing`: the trace was deleted in the meantime. A negative one may request the trace's attribution.
+ * `trace_missing`: the trace was deleted in the meantime. A negative comment may request the trace's attribution.
  */
 export async function addComment(
   store: Store,
@@ -179,8 +179,8 @@ export async function deleteComment(
 }
 
 /**
- * The statement that updates the trace's `updatedAt`, unless its span is veiled: others would learn from it that there
- * is a comment.
+ * The statement that updates the trace's `updatedAt`, unless its span is veiled: others would learn from the change
+ * that there is a comment.
  */
 const touchTrace = (store: Store, ofTrace: SQL | undefined, isThis: SQL | undefined, at: number) =>
   touchTraces(
@@ -189,7 +189,9 @@ const touchTrace = (store: Store, ofTrace: SQL | undefined, isThis: SQL | undefi
     at,
   )
 
-/** The statement that marks a trace as one with negative feedback, or not. Writes nothing if it already is. */
+/**
+ * The statement that marks a trace as one with negative feedback, or not. Writes nothing if the flag is already right.
+ */
 const flagNegative = ({ database }: Store, ofTrace: SQL | undefined, value: SQL) =>
   database
     .update(traces)

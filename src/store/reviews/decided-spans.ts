@@ -34,8 +34,8 @@ import { isLiveIn, unpurgedTraces } from '../traces/live.ts'
 import { firstDecisions, type WatchedDecisions } from './first-decisions.ts'
 
 /*
- * Lists spans by their current decisions, with the step and prompt version recorded there: the decisions that insights
- * count. Insights count whole days, so these lists do as well.
+ * Lists spans by their current decisions, which insights count, with the step and prompt version recorded in the
+ * decision. Insights count whole days, so these lists do as well.
  */
 
 /** A filter on decisions. `stepId` and `promptVersionIds` are those of the decision. */
@@ -138,7 +138,7 @@ function expiredOf({ watched, problem, state }: DecisionFilter, gone: number): n
   return Math.max(0, { accepted, corrected: n - accepted, any: n }[state ?? 'any'] - gone)
 }
 
-/** The same in one database. For a watch, `gone` is the number of decisions that are left. */
+/** Like `findDecisions`, in one database. For a watch, `gone` is the number of decisions that are left. */
 export async function findDecisionsIn(
   store: Store,
   project: Project,
@@ -317,7 +317,7 @@ const EXPIRED = {
 
 /**
  * The query for the number of decisions that are counted but can't be listed: their traces have expired, or are about
- * to be purged. The purge then updates the counts. Considers 5,000 of these traces.
+ * to be purged. The purge then updates the counts. Considers at most 5,000 of these traces.
  */
 function countGone(store: Store, project: Project, filter: DecisionFilter) {
   const { state, reviewedFrom, reviewedTo } = filter
@@ -432,7 +432,7 @@ const EXPIRED_CASES = {
   any: sql`${problemDays.expiredByReviewers} + ${problemDays.expiredByEngine}`,
 }
 
-/** The same as `countGone` for the cases of a problem. */
+/** Like `countGone`, for the cases of a problem. */
 function countGoneCases(store: Store, project: Project, filter: CaseFilter) {
   const { namedBy, reviewedFrom, reviewedTo } = filter
   const isExpired = and(

@@ -130,7 +130,9 @@ function selectPage(
     .limit(limit + 1)
 }
 
-/** Counts the matching disputes, up to one more than the maximum of `remaining`, and those scanned for that. */
+/**
+ * Counts the matching disputes, up to one more than the maximum of `remaining`, and the disputes scanned to find them.
+ */
 function countDisputed(store: Store, project: Project, query: DisputedQuery) {
   const scanned = store.database
     .select({ traceKey: disputes.traceKey, spanId: disputes.spanId })

@@ -8,8 +8,8 @@ import { traces } from '../schema/traces.ts'
 import { joinedSpanId } from '../traces/span-ids.ts'
 
 /**
- * The statements, one or none, that record new feedback: a pipeline's, or a reviewer's comment. `rows` are the tables
- * to join with that of feedback, which `isNew` looks at. They come after the statements that add the feedback.
+ * The statements (one or none) that record new feedback: a pipeline's, or a reviewer's comment. `rows` are the tables
+ * to join with the feedback table, which `isNew` looks at. Run the statements after those that add the feedback.
  */
 export function recordFeedback(
   store: Store,

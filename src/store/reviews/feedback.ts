@@ -107,7 +107,8 @@ export async function saveFeedback(
   const refused = drafts.filter(({ id }) => !outcomes.has(id))
   const reasons = refused.length === 0 ? new Map<string, RefusedFeedback | null>() : await findReasons(store, refused)
   for (const { id } of refused) outcomes.set(id, reasons.get(id) ?? 'trace_missing')
-  // Nothing blocks these anymore: their trace has arrived in the meantime, or the conflicting one was deleted.
+  // Nothing blocks these drafts anymore: their trace has arrived in the meantime, or the conflicting record was
+  // deleted.
   const again = refused.filter(({ id }) => reasons.get(id) === null)
   if (again.length > 0) {
     const late = await saveFeedback(store, project, again)
@@ -127,8 +128,9 @@ const afterFirst = <First, Rest extends unknown[]>([, ...rest]: [First, ...Rest]
  * get a different author. Returns the drafts that will be stored, with their labelers' ids in place of their emails,
  * because a copy of users may be old.
  *
- * A labeler comes before their feedback. If it isn't stored after all, they stay without a record. Until their feedback
- * is stored, no walk can delete them: this unmarks them, and a later mark counts only after this request's deadline.
+ * A labeler is added before their feedback. If the feedback isn't stored after all, they stay without a record. Until
+ * their feedback is stored, no walk can delete them: this unmarks them, and a later mark counts only after this
+ * request's deadline.
  */
 async function knowLabellers(store: Store, drafts: readonly FeedbackDraft[]): Promise<FeedbackDraft[]> {
   const labeled = drafts.filter(({ labeller }) => labeller !== null)
@@ -161,13 +163,13 @@ async function knowLabellers(store: Store, drafts: readonly FeedbackDraft[]): Pr
   if (lost.length > 0) {
     await markLabellers(store.control, valuesOf([...new Set(lost)]), Math.floor(drafts[0]?.receivedAt ?? 0))
   }
-  // The others are refused. If that changes in the meantime, they're saved again.
+  // The other drafts are refused. If nothing blocks them anymore by then, the caller saves them again.
   return drafts
     .filter(({ id, labeller }) => labeller === null || authors.has(id))
     .map(draft => ({ ...draft, fallbackUserId: idOf(draft), user: null }))
 }
 
-/** The present author of each draft that will be stored, by the draft's id. Null for new feedback. */
+/** The current author of each draft that will be stored, by the draft's id. Null for new feedback. */
 async function findAuthors(store: Store, drafts: readonly FeedbackDraft[]): Promise<[string, string | null][]> {
   if (drafts.length === 0) return []
   const { row } = PLACES

@@ -10,11 +10,11 @@ export interface FirstDecisions {
   /** Inclusive. */
   from?: SQL | number | undefined
   to?: SQL | number | undefined
-  /** Which of them to read if there are more than `limit`. */
+  /** Which decisions to read if there are more than `limit`. */
   order: 'oldest' | 'newest'
   /** Default: the number that a watch counts. */
   limit?: number | undefined
-  /** The last of them, if other databases have some. */
+  /** The last decision to read, if other databases have some of the decisions. */
   last?: DecisionPlace | undefined
 }
 

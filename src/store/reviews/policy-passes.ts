@@ -13,8 +13,8 @@ import { isLeftOut, isOpenForReview, traces } from '../schema/traces.ts'
 
 /*
  * A policy may leave out nearly all of a project's traces, and the queue must not search them for each page. So cron
- * walks through a project's traces, newest first, and removes those from which the policy selects nothing from the
- * index that the queue reads. After the policy changes, it first walks through the traces that were removed earlier.
+ * walks through a project's traces, newest first, and takes the traces from which the policy selects nothing out of the
+ * index that the queue reads. After the policy changes, it first walks through the traces that were taken out earlier.
  */
 
 /** A project's pass over its traces. */

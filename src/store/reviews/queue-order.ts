@@ -21,8 +21,8 @@ import {
 /**
  * The orders of the queue. They order traces; the spans of a trace stay together, in the order in which the trace lists
  * them. `negative` puts traces with negative feedback first, then the others, each newest first. `due` is for the spans
- * that are assigned to one user: by the first due date of each trace's. `mine` puts those of the calling reviewer
- * first, by due date, then those that are assigned to nobody, oldest first, and leaves out the others.
+ * that are assigned to one user: it sorts traces by the first due date of their spans. `mine` puts the calling
+ * reviewer's spans first, by due date, then unassigned spans, oldest first, and leaves out all others.
  */
 export const QUEUE_ORDERS = ['oldest', 'newest', 'negative', 'random', 'due', 'mine'] as const
 type QueueOrder = (typeof QUEUE_ORDERS)[number]
@@ -34,7 +34,7 @@ export interface QueueQuery {
   order: QueueOrder
   /** Whether to include the spans that the project's policy leaves out. */
   all: boolean
-  /** If this is a user, `filter.assigneeId` is as well. */
+  /** If this is a user, so is `filter.assigneeId`. */
   assignee: Assignee | undefined
   /** The calling reviewer. Spans that others have claimed are left out. Undefined: none are. */
   holder: string | undefined
@@ -50,7 +50,7 @@ export interface QueuePlace extends SpanPlace {
 export interface Stretch {
   /**
    * For `negative`: 0 for traces with negative feedback, 1 for the others. For `mine`: 0 for the reviewer's
-   * assignments, 1 for what's assigned to nobody. For `random`: the shuffle factor. Otherwise 0.
+   * assignments, 1 for unassigned spans. For `random`: the shuffle factor. Otherwise 0.
    */
   key: number
   /** For `random`: the traces before `from`, back in time to `until`. */
@@ -172,14 +172,14 @@ async function findEdges(store: Store, project: Project, query: QueueQuery): Pro
     ),
   )
   const times = edges.flat(2).map(({ timestamp }) => timestamp)
-  // Nothing may be left since the last query.
+  // There may be nothing left since the last query.
   return times.length === 0 ? [0, 0] : [Math.min(...times), Math.max(...times)]
 }
 
 /**
- * The traces that may have something to review, in parts that an index has in order: those that are open, and those
- * that the policy left out, as far as they're asked for or the policy has changed since. If the query includes spans
- * that aren't steps of a pipeline, every trace may, because those spans don't keep a trace open.
+ * The traces that may have something to review, in parts that an index has in order: open traces, and traces that the
+ * policy left out, if the query asks for them or the policy has changed since. If the query includes spans that aren't
+ * steps of a pipeline, every trace may have some, because such spans don't keep a trace open.
  */
 export const searchedTraces = (
   { key }: Project,
@@ -188,7 +188,7 @@ export const searchedTraces = (
   if (kind === 'all') return [() => undefined]
   // The search starts from the user's assignments, whether or not the policy selects them.
   if (assigneeId !== undefined) return [() => mayNeedReview]
-  // Without a pass that's underway, this is null, so SQLite reads nothing.
+  // Unless a pass is underway, this is null, so SQLite reads nothing.
   const passed = sql`(select ${reviewPolicies.passTimestamp} from ${reviewPolicies}
     where ${reviewPolicies.projectKey} = ${key} and ${reviewPolicies.isPassOverLeftOut} = 1)`
   return [() => isOpenForReview, time => and(isLeftOut, all ? undefined : lte(time, passed))]

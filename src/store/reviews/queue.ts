@@ -48,7 +48,7 @@ export interface QueuePage {
   remaining: number
   /** Whether there may be more than `remaining`. */
   remainingIsMinimum: boolean
-  /** For the order `mine`: how many of them are assigned to the reviewer. */
+  /** For the order `mine`: how many of the remaining spans are assigned to the reviewer. */
   mine: number | undefined
   /** The number of spans that each reviewer has reviewed since midnight UTC. */
   today: { userId: string; reviewed: number }[]
@@ -57,7 +57,7 @@ export interface QueuePage {
 /**
  * A page of a project's unreviewed spans with an output. Takes two round trips, one more if people voted or agents
  * suggested decisions on them, up to two more at the start of a random order, and R2 reads. Scans at most 5,000 traces
- * of each database, so the page may be short even if more spans follow.
+ * in each database, so the page may be short even if more spans follow.
  */
 export async function readQueue(
   store: Store,
@@ -110,7 +110,7 @@ export const showQueued = <Place extends InShard<{ spanId: string }>>(
     shownLength,
   )
 
-/** Finds the next spans of one database, and counts those that are left there. */
+/** Finds the next spans in one database, and counts the spans that are left there. */
 async function readQueueIn(
   store: Store,
   project: Project,
@@ -239,8 +239,8 @@ function placesInStretches(
 }
 
 /**
- * Counts the spans of a part of the queue, up to one more than the maximum of `remaining`, and the traces scanned for
- * that.
+ * Counts the spans of a part of the queue, up to one more than the maximum of `remaining`, and the traces scanned to
+ * find them.
  */
 function countRemaining(store: Store, project: Project, query: QueueQuery) {
   const searches = searchedTraces(project, query).map((isSearched, index) => {

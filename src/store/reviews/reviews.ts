@@ -208,7 +208,7 @@ const versionKey = sql`coalesce(
 
 /**
  * The root that shares the current span's text. A correction may have separated the two, so this compares the text from
- * before that.
+ * before the correction.
  */
 const sharingRootId = sql<string | null>`(
   select root.id from ${traces} own cross join ${spans} root
@@ -246,7 +246,7 @@ export interface ReviewDraft {
   basis: ReviewBasis | null
   /** The last of the votes that it follows from. */
   vote: VoteDraft | undefined
-  /** Whether several people review the span, so that there may be votes and more claims, which it ends. */
+  /** Whether several people review the span, so that there may be votes and more claims, which the decision ends. */
   endsVoting: boolean
   /** Its changes to datasets. */
   entries: readonly EntryDraft[]
@@ -256,8 +256,8 @@ export interface ReviewDraft {
 
 /**
  * Adds decisions to their spans' histories. A decision is skipped if someone else has decided or voted on its span
- * since it was read or has claimed it. The batch also ends the spans' claims, stores comments as feedback, adds an
- * audit entry for each decision, ends votes on the spans, and, if the project's settings say so, requests the
+ * since the span was read, or has claimed the span. The batch also ends the spans' claims, stores comments as feedback,
+ * adds an audit entry for each decision, ends votes on the spans, and, if the project's settings say so, requests the
  * attribution of corrections, except imported ones. Returns the added decisions by id, each with whether the output has
  * changed since it was read, and the keys of the traces to attribute. Takes one round trip. Spans must be unique.
  */
@@ -487,7 +487,7 @@ const DRAFTS = rowSet([
   'isByVotes',
 ])
 const DECISIONS = rowSet([...PLACE, 'eventId'])
-/** Whether a trace is one of those that drafts are in. */
+/** Whether a trace is one of the drafts' traces. */
 const isOneOfKeys = (drafts: readonly ReviewDraft[]): SQL =>
   isOneOf(
     traces.key,

@@ -28,7 +28,7 @@ import { renameInEvents } from '../webhooks/cleanup.ts'
  * A deleted user's records stay, under a random id that can't be traced back. An index of records by user would cost a
  * write for every piece of feedback. Instead, a job walks the organization in bounded pieces, and walks it again once
  * no isolate can have one of the user's keys cached. Claims in the rows of spans expire on their own. The job deletes
- * the user's other claims, and assignments. A pass goes through one database after the other, and `user_deletions`, in
+ * the user's other claims and assignments. A pass goes through one database after the other, and `user_deletions`, in
  * the control database, has its progress.
  */
 
@@ -230,7 +230,7 @@ async function renameInDays(
     sql`${datasets} cross join ${datasetEntries} as entry where ${datasets.projectKey} = ${project.key}`,
     sql`0`,
   )
-  // Not in a batch with the above, because these may be in another database.
+  // Not in a batch with the above, because these rows may be in another database.
   if (mayHaveTraces(store)) {
     await database.batch([
       items,
@@ -252,7 +252,7 @@ async function renameInDays(
   return { stage: 'days', at: next }
 }
 
-/** The last day of a piece of a project's counts. Undefined if the piece is their end. */
+/** The last day of a piece of a project's counts. Undefined if the piece reaches the end of the counts. */
 async function lastDayOf({ database }: Store, projectKey: number, firstDay: number): Promise<number | undefined> {
   const [beyond] = await database
     .select({ day: reviewDays.day })
@@ -321,7 +321,7 @@ async function renameInExperiments(
   return { stage: 'experiments', at: { projectKey: project.key, key: last.key } }
 }
 
-/** Moves webhooks' events to the new id: first those of each project, then those of none. */
+/** Moves webhooks' events to the new id: first the events in each project, then the events in none. */
 async function renameInProjectEvents(
   store: Store,
   deletion: Deletion,

@@ -20,8 +20,8 @@ import type { StoredValue } from '../traces/payloads.ts'
 import { reopenTraces } from '../traces/traces.ts'
 
 /*
- * Votes on spans that several people review, and a span's claims besides the one in its row. A vote doesn't change its
- * trace, and of its span, only `voteNumber` and the claims.
+ * Votes on spans that several people review, and a span's claims besides the one in its row. A vote changes nothing in
+ * its trace and, in its span, only `voteNumber` and the claims.
  */
 
 /** A reviewer's vote on a span, or its withdrawal, based on an earlier read of the span. */
@@ -145,9 +145,9 @@ function recordDisputes(store: Store, drafts: readonly VoteDraft[], act: Act) {
 }
 
 /**
- * The statements that store votes, each of which replaces the reviewer's earlier one. If decisions follow from them,
- * those must already be current. Running them again after a lost reply changes nothing, because the last one advances
- * the span's number of votes.
+ * The statements that store votes, each of which replaces the reviewer's earlier one. If decisions follow from the
+ * votes, the decisions must already be current. Running the statements again after a lost reply changes nothing,
+ * because the last statement advances the span's number of votes.
  */
 export function voteStatements(store: Store, act: Act, drafts: readonly VoteWithReview[]) {
   const { database } = store
@@ -338,7 +338,7 @@ export function votesOnLocated(store: Store, ids: readonly string[]) {
     )
 }
 
-/** The current claims of others on a span, besides that in its row. */
+/** The current claims of others on a span, besides the one in its row. */
 const otherRows = (holder: string, now: number): SQL =>
   sql`${reviewClaims} claimed where claimed.trace_key = ${spans.traceKey} and claimed.span_id = ${spans.id}
     and claimed.user_id <> ${holder} and claimed.until > ${sql.raw(String(now))}`

@@ -2,7 +2,7 @@ import { integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm
 import { DATASET_CHANGES, ITEM_DECISIONS } from '../../domain/dataset.ts'
 
 /*
- * Ground truth: each step's items, which decisions create. Like other rows, these keep the step ids that pipelines
+ * Ground truth: each step's items, which decisions create. Like other rows, items keep the step ids that pipelines
  * send; a dataset is read under the step's current name and may consist of several rows.
  */
 

@@ -149,7 +149,7 @@ export const experimentResults = sqliteTable(
 
 /**
  * A model's judgment of an output: whether it means the same as the expected one. It changes neither the result's
- * outcome nor any count. In a table of its own, because columns after the values would be slow to read.
+ * outcome nor any count. It has its own table, because columns after the values would be slow to read.
  */
 export const resultJudgments = sqliteTable(
   'result_judgments',

@@ -1,6 +1,6 @@
 /*
  * Where each table is once a deployment has more than one database (docs/decisions/0014). A statement goes to one
- * database, and so do the writes of a batch, so the tables that they share have to be in the same one.
+ * database, and so do the writes of a batch, so the tables that they use together have to be in the same database.
  */
 
 /**

@@ -10,7 +10,7 @@ import { PROBLEM_STATES } from '../../domain/problem.ts'
 /**
  * The cases of problems: one for each span with a current correction, and one for each trace without such a span for
  * which an engine found a cause. They follow from `reviews`, `spans`, and `attributions`, and are updated in the batch
- * that changes those.
+ * that changes those rows.
  */
 export const problemCases = sqliteTable(
   'problem_cases',

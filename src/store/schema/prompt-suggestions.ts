@@ -9,7 +9,7 @@ export const promptSuggestions = sqliteTable(
     /** Chosen by the request, so a job that runs twice doesn't add a second version. */
     versionId: text('version_id').notNull(),
     promptId: text('prompt_id').notNull(),
-    /** The version that was the problem's candidate at the request. */
+    /** The version that was the problem's candidate at the time of the request. */
     candidateBefore: text('candidate_before'),
     requestedAt: integer('requested_at').notNull(),
     /** Who asked for it, and in which request, for the audit log. Null once the version has been added. */

@@ -20,7 +20,7 @@ export const feedback = sqliteTable(
     name: text('name'),
     labeller: text('labeller', { mode: 'json' }).$type<Labeller>(),
     timestamp: integer('timestamp').notNull(),
-    /** Has a fraction, like that of an observation. */
+    /** Has a fraction, like an observation's. */
     receivedAt: integer('received_at').notNull(),
     /**
      * Identifies the write that created the row, so a retry of that write still reports the row as created. Later, it

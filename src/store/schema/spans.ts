@@ -7,8 +7,8 @@ import { SPAN_STATUSES } from '../../domain/span.ts'
 
 /**
  * The trace's row contains the root span's id, so only the other spans need the index by trace. Fields that a client
- * hasn't sent yet are null. A trace known only from telemetry has no root until a span without a parent arrives, or
- * data that belongs to the whole trace.
+ * hasn't sent yet are null. A trace known only from telemetry has no root until a span without a parent, or data that
+ * belongs to the whole trace, arrives.
  */
 export const spans = sqliteTable(
   'spans',
@@ -49,7 +49,7 @@ export const spans = sqliteTable(
     reviewers: integer('reviewers'),
     /** Whether nobody reviews it: it isn't a step of an AI pipeline, or its output is a vector. */
     isGeneric: integer('is_generic', { mode: 'boolean' }).notNull().default(false),
-    /** Whether it's offered for review only as the root: a chain, a retriever. See `domain/step-kind.ts`. */
+    /** Whether it's offered for review only as the root, like a chain or a retriever. See `domain/step-kind.ts`. */
     isSupporting: integer('is_supporting', { mode: 'boolean' }).notNull().default(false),
     /**
      * State given to the span itself: a JSON array of `[key, text, ref]`, each value stored like an observation's
@@ -77,7 +77,7 @@ export const spans = sqliteTable(
      * correction of it has no form for the root, so each is reviewed by itself.
      */
     textHash: integer('text_hash'),
-    /** The observed output that `textHash` is of. Null if it's of the span's own output. */
+    /** The observed output whose hash is `textHash`. Null if `textHash` is the hash of the span's own output. */
     textId: text('text_id'),
     /** Whether an agent ever suggested a decision on it. If not, reading it doesn't look for suggestions. */
     hasSuggestions: integer('has_suggestions', { mode: 'boolean' }).notNull().default(false),

@@ -80,11 +80,11 @@ export const watchLooks = sqliteTable(
   'watch_looks',
   {
     textKey: integer('text_key').notNull(),
-    /** The key of the activation in `textActivations`. A text has one activation at a time. */
+    /** The key of the activation in `textActivations`. A text has only one activation at any given time. */
     activatedAt: integer('activated_at').notNull(),
     /** How many decisions on the new version it counts. */
     look: integer('look').notNull(),
-    /** The time of the last of them. Decisions on the previous version count up to then. */
+    /** The time of the last of these decisions. Decisions on the previous version count up to then. */
     lookedAt: integer('looked_at').notNull(),
     accepted: integer('accepted').notNull(),
     /** The decisions on the previous version. */

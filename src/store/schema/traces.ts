@@ -40,9 +40,9 @@ export const traces = sqliteTable(
     purgeDueAt: integer('purge_due_at'),
     /**
      * 0 once every span with an output has a review. The search for reviewable spans then skips the trace. 2 if it has
-     * spans without one, but the project's policy selects none of them, so the queue also skips it; any write that may
-     * change this sets it back to 1 (`reopenTraces` and `needsReview`). Don't read the column itself, which maps 2 to
-     * false.
+     * spans without a review, but the project's policy selects none of them, so the queue also skips it; any write that
+     * may change this sets it back to 1 (`reopenTraces` and `needsReview`). Don't read the column itself, which maps 2
+     * to false.
      */
     needsReview: integer('needs_review', { mode: 'boolean' }).notNull().default(true),
     /** Whether any of its feedback is negative. */

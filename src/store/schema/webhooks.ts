@@ -8,7 +8,7 @@ export const webhooks = sqliteTable(
   {
     /** Never reused, because deliveries of a deleted webhook may still exist. */
     key: integer('key').primaryKey({ autoIncrement: true }),
-    /** Clients may choose it, so it's unique in its organization only. */
+    /** Clients may choose it, so it's unique only in its organization. */
     id: text('id').notNull(),
     organizationKey: integer('organization_key').notNull(),
     /** Null: every project in the organization. */
@@ -54,7 +54,7 @@ export const webhooks = sqliteTable(
 
 /**
  * The outbox: events in projects with a webhook that subscribes to them. Each row is written in the batch of its
- * change. It has no values of traces, which deliveries read when they are sent.
+ * change. It contains no values from traces; deliveries read the values when they're sent.
  */
 export const webhookEvents = sqliteTable(
   'webhook_events',
@@ -67,9 +67,9 @@ export const webhookEvents = sqliteTable(
     /** Null for a test event of a webhook for every project. */
     projectKey: integer('project_key'),
     type: text('type').notNull(),
-    /** The trace that it's about; purging the trace removes the event. Null for others. */
+    /** The trace that the event is about; purging the trace removes the event. Null if it's about none. */
     traceKey: integer('trace_key'),
-    /** The id of what it's about: a review, feedback, a span, and so on. */
+    /** The id of what the event is about: a review, feedback, a span, and so on. */
     subjectId: text('subject_id').notNull(),
     /** Who caused it: a user's id, or the id of a key that has no user. Null: the service. */
     actorId: text('actor_id'),

@@ -30,7 +30,7 @@ interface SpanKeys {
   spanId: string
 }
 
-/** Which of the traces' spans to read: these, or all of them. Of a single trace, those after an id. */
+/** Which of the traces' spans to read: only these, or all of them. For a single trace, all spans after an id. */
 type Chosen = { only: readonly SpanKeys[] } | { after: string | undefined }
 
 const bytesOf = (column: SQLiteColumn, name: string) => sql<number | null>`octet_length(${column})`.as(name)
@@ -83,9 +83,9 @@ export interface Heads {
   comments: CommentHead[]
   /** How many of the traces were read, at least one. */
   count: number
-  /** If the only trace that was read has more spans, the last one that was. */
+  /** If the only trace that was read has more spans, the last one that was read. */
   lastSpanId?: string | undefined
-  /** Whether it has more observations or comments than a search reads. */
+  /** Whether that trace has more observations or comments than a search reads. */
   isLeftOut: boolean
 }
 
@@ -95,7 +95,7 @@ const SPANS = rowSet(['traceKey', 'spanId'])
 
 /**
  * Reads the heads of as many of these traces as fit in a round trip. If the first one doesn't fit, reads as many of its
- * spans as do, and takes more round trips for its observations and comments.
+ * spans as fit, and takes more round trips for its observations and comments.
  */
 export async function readHeads(
   store: Store,
@@ -128,7 +128,7 @@ export async function readHeads(
   }
 }
 
-/** How many traces a statement read in full, which stops after `SEARCHED_ROWS_AT_ONCE`. */
+/** How many traces were read in full by a statement that stops after `SEARCHED_ROWS_AT_ONCE`. */
 function countComplete(searched: readonly TraceKeys[], rows: readonly { traceKey: number }[]): number {
   if (rows.length < SEARCHED_ROWS_AT_ONCE) return searched.length
   const last = rows.at(-1)?.traceKey

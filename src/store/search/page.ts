@@ -12,7 +12,7 @@ import type { Store } from '../core/store.ts'
 import type { Heads } from './heads.ts'
 import { findIn, readTexts, type SpanTexts, sizeOf, type TextMatch } from './texts.ts'
 
-/** Texts of an item of a list that are searched together. */
+/** Texts of one item of a list, which are searched together. */
 export interface Group<Item, Place> {
   item: Item
   texts: readonly SpanTexts[]
@@ -136,7 +136,7 @@ export function mergeFound<Item, Place>(
   order: { limit: number; placeOf: (item: Item) => Place; compare: (one: Place, other: Place) => number },
 ): { items: Item[]; nextPlace: Place | null } & Unsearched {
   const { items, nextPlace } = mergePages(pages, order)
-  // The next page looks at the others again.
+  // The next page looks at the other items again.
   const isOnPage = ({ item }: Missed<Place>) => nextPlace === null || order.compare(item, nextPlace) <= 0
   const missed = pages.flatMap(page => page.missed).filter(each => pages.length === 1 || isOnPage(each))
   return {

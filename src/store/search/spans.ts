@@ -28,7 +28,7 @@ interface FoundSpans<Place> extends Unsearched {
 /** A span without its values, and its matches. */
 type Hit<Item> = InShard<Item> & { matches: readonly TextMatch[] }
 
-/** The same page without the spans' values. */
+/** Like `FoundSpans`, without the spans' values. */
 interface Hits<Item, Place> extends Unsearched {
   items: Hit<Item>[]
   nextPlace: Place | null
@@ -39,12 +39,12 @@ interface PageQuery<Place> {
   after: Place | undefined
 }
 
-/** The spans that are searched at once. Twice as many rarely fit in a round trip. */
+/** How many spans are searched at once. Twice as many rarely fit in a round trip. */
 const SPANS_AT_ONCE = 200
 
 /**
  * A page of the spans that `listSpans` would list and that have a text. Looks at the spans of up to 500 traces or 8 MiB
- * of values of each database, so `spans` may be short even if more spans follow.
+ * of values in each database, so `spans` may be short even if more spans follow.
  */
 export async function searchSpans(
   store: Store,
@@ -58,7 +58,7 @@ export async function searchSpans(
   return { ...shownHits(items, shown, nextPlace), ...unsearched }
 }
 
-/** The same without the values of the spans. */
+/** Like `searchSpans`, without the values of the spans. */
 export async function findSpanHits(
   store: Store,
   project: Project,
@@ -104,7 +104,7 @@ function foundOf<Item extends Place, Place>(
   return { items, nextPlace: last ?? (isOver ? end : goesOnAt) ?? null, missed }
 }
 
-/** The first places, those of at most 500 traces. Adds their traces. */
+/** The first places, in at most 500 traces. Adds these traces to `traces`. */
 function withinTraces(places: readonly ListedPlace[], traces: Set<number>): ListedPlace[] {
   const within: ListedPlace[] = []
   for (const place of places) {
@@ -115,7 +115,7 @@ function withinTraces(places: readonly ListedPlace[], traces: Set<number>): List
   return within
 }
 
-/** The same for the spans that `listDecidedSpans` would list. Looks at up to 500 decisions. */
+/** Like `searchSpans`, for the spans that `listDecidedSpans` would list. Looks at up to 500 decisions. */
 export async function searchDecidedSpans(
   store: Store,
   project: Project,
@@ -128,7 +128,7 @@ export async function searchDecidedSpans(
   return { ...shownHits(items, shown, nextPlace), ...unsearched }
 }
 
-/** The same without the values of the spans. */
+/** Like `searchDecidedSpans`, without the values of the spans. */
 export async function findDecisionHits(
   store: Store,
   project: Project,

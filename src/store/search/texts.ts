@@ -26,7 +26,7 @@ interface Source {
   from: 'input' | 'output' | 'state' | 'observation' | 'approved' | 'comment'
   traceKey: number
   id: string
-  /** The decision's, for `approved`. */
+  /** The decision's number, for `approved`. */
   number: number | null
   bytes: number
 }
@@ -81,7 +81,7 @@ export const commentsOf = (comments: readonly CommentHead[], rootSpanId: string)
     value: { from: 'comment', traceKey, id, number: null, bytes },
   }))
 
-/** All values of a span, in the order in which they're searched if they're too many. */
+/** All values of a span, in the order in which they're searched if there are too many. */
 const valuesOf = ({ output, approved, given, state, inputs, comments }: SpanTexts): Source[] => [
   ...[output, approved, given].filter(value => value !== undefined),
   ...comments.map(({ value }) => value),
@@ -178,7 +178,7 @@ function statements({ database }: Store, values: readonly Source[]) {
 
 /** The matches in a span. */
 export interface Found {
-  /** One for each field and state key, one for each comment. */
+  /** One for each field and state key, and one for each comment. */
   matches: TextMatch[]
   /** How many of its values are in R2, where only their beginnings were searched. */
   beginnings: number

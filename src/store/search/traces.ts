@@ -35,7 +35,7 @@ interface FoundTraces extends Unsearched {
 /** The place after a trace's first part, which has its root: before all ids. */
 const AFTER_ROOT = '0'
 
-/** The traces whose heads are requested at once. More rarely fit in a round trip. */
+/** How many traces' heads are requested at once. More rarely fit in a round trip. */
 const TRACES_AT_ONCE = 200
 
 interface PageQuery {
@@ -44,7 +44,7 @@ interface PageQuery {
 }
 
 /**
- * A page of a project's matching traces with a text, newest first. Looks at up to 500 traces or 8 MiB of values of each
+ * A page of a project's matching traces with a text, newest first. Looks at up to 500 traces or 8 MiB of values in each
  * database, in round trips of up to 1 MiB, so `items` may be short even if more traces follow.
  */
 export async function searchTraces(
@@ -100,7 +100,7 @@ async function findHits(
 
 const placeAfter = ({ timestamp, id }: TracePosition): SearchPlace => ({ timestamp, id, spanId: '' })
 
-/** A trace's texts: all at once or, if they're too many, in the order in which its spans are read. */
+/** A trace's texts: all at once or, if there are too many, in the order in which its spans are read. */
 function groupsOf(
   traces: readonly SearchedTrace[],
   { spans, observations, comments, lastSpanId }: Heads,

@@ -5,7 +5,7 @@ import { foldSpans } from './fold-spans.ts'
 import { spanQueries, toLocatedRows } from './located-rows.ts'
 import { inputOf } from './span-detail.ts'
 
-/** A span's input and output. One that's too large is only a preview. Undefined if there is none. */
+/** A span's input and output. A value that's too large is only a preview. Undefined if there is no value. */
 interface SpanValues {
   input: ShownValue | undefined
   output: ShownValue | undefined

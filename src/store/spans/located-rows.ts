@@ -70,7 +70,7 @@ export function spanQueries(store: Store, ids: readonly string[], maxBytes: numb
 export const isLocated = (located: SQL): SQL =>
   sql`(${spans.id}, ${spans.traceKey}) in (select located.span_id, located.trace_key from ${located} as located)`
 
-/** The same for the alias `root` in `sharingSpans`. */
+/** Like `isLocated`, for the alias `root` in `sharingSpans`. */
 export const isLocatedRoot = (located: SQL): SQL =>
   sql`(root.id, root.trace_key) in (select located.span_id, located.trace_key from ${located} as located)`
 

@@ -49,7 +49,7 @@ interface SpansOfPage {
 }
 
 /**
- * Finds spans of live traces by id, as many as fit in a page, or in `maxBytes`, and at least one. Takes one round trip,
+ * Finds spans of live traces by id, as many as fit on a page, or in `maxBytes`, but at least one. Takes one round trip,
  * and R2 reads for large values. If the values stored in rows don't fit, tries again with half as many ids.
  */
 export async function findSpans(

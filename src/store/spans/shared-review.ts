@@ -148,7 +148,7 @@ const toShared = (store: Store, { id, outputRevision, ...row }: SharingRow): Sha
   }
 }
 
-/** The review of a span, as a root shows it that is reviewed with it. */
+/** The review of a span, as shown by a root that is reviewed with the span. */
 export function sharedReviewOf(store: Store, span: FoldedSpan, mode: ShownMode): Omit<SharedReview, 'hasOpinions'> {
   const { row } = span
   const review = reviewOf(span, mode)
@@ -232,7 +232,7 @@ export async function readShared(
 
 /**
  * Shows the roots among a page's spans with the reviews they share. Returns as many spans as still fit in a page, and
- * how many of the given ones those are: a root is left out if its trace was purged in the meantime. Takes one round
+ * how many of the given spans those are: a root is left out if its trace was purged in the meantime. Takes one round
  * trip, a few more if texts were corrected, agents suggested decisions, or people voted, and R2 reads for large values.
  */
 export async function showShared<Span extends SpanDetail>(
@@ -274,8 +274,8 @@ export const shownLength = ({ input, output, approvedOutput, state, metadata }: 
 const hasOwnValues = ({ review, hasOpinions }: SharedReview): boolean => review?.state === 'corrected' || hasOpinions
 
 /**
- * Reads what roots show of the spans that they're reviewed with. Reads as many as fit in a page and at least one; those
- * of roots that weren't read are missing, and undefined if an object is gone.
+ * Reads what roots show of the spans that they're reviewed with. Reads as many as fit on a page, but at least one.
+ * Roots that weren't read are missing. A root's values are undefined if an object is gone.
  */
 async function readValues(
   store: Store,
@@ -325,7 +325,7 @@ export interface Forms {
 
 /**
  * Reads the suggestions and votes on spans that roots are reviewed with, in the roots' form. Takes one round trip for
- * either if there may be any. Undefined if an object is gone.
+ * each of the two if there may be any. Undefined if an object is gone.
  */
 export async function readSharedOpinions(
   store: Store,

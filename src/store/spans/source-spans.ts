@@ -27,7 +27,10 @@ export interface SourceOutline {
   isComplete: boolean
 }
 
-/** Candidates in a response. The nearest ones are the most likely sources, and those farther away are rarely read. */
+/**
+ * The maximum number of candidates in a response. The nearest ones are the most likely sources, and those farther away
+ * are rarely read.
+ */
 const MAX_LISTED = 1_000
 
 /** Finds the spans that a span's output may be based on, without their values. Takes one round trip. */

@@ -32,7 +32,7 @@ export interface SpanDetail extends ModelUse, Omit<ShownVotes, 'reviewers'> {
   /** Keyed by state key. */
   state: Record<string, JsonText>
   review: SpanReview | undefined
-  /** The span whose review this is, if it's another one with the same text. */
+  /** The span whose review this is, if it's another span with the same text. */
   reviewedBy: string | null
   /** The claims on it that the viewer may see, their own first. Some may have expired. */
   claims: readonly SpanClaim[]
@@ -86,8 +86,8 @@ export const isAnyCut = (span: FoldedSpan): boolean =>
 
 /**
  * Prepares spans for a response, with up to `maxBytes` of their values in full. Takes one round trip if agents ever
- * suggested decisions on any of them, and one at the same time if anybody voted on them. Returns undefined if an object
- * is gone, which happens if the trace is purged in the meantime.
+ * suggested decisions on any of them, and another one in parallel if anybody voted on them. Returns undefined if an
+ * object is gone, which happens if the trace is purged in the meantime.
  */
 export async function showSpans(
   store: Store,
@@ -190,7 +190,7 @@ export function reviewOf(span: FoldedSpan, mode: ShownMode): SpanReview | undefi
   return { state, userId, createdAt, comment, errorType, basis, isStale: row.isStale === 1 }
 }
 
-/** The claims on a span that the viewer may see, their own first. A blind policy hides those of others. */
+/** The claims on a span that the viewer may see, their own first. A blind policy hides other people's claims. */
 export function claimsOf(
   { isBlind, viewerId }: Viewer,
   { row, review }: { row: ClaimColumns & { hasBlindPolicy: number }; review: Pick<SpanReview, 'isStale'> | undefined },

@@ -36,7 +36,10 @@ export interface SpanFilter {
   hasOutput?: boolean | undefined
   /** Only outputs that people review, as insights count them. */
   reviewable?: true | undefined
-  /** Only spans that are assigned to this user and wait for their review, or that wait and are assigned to nobody. */
+  /**
+   * Only spans that are assigned to this user and wait for their review or, for null, spans that wait for review and
+   * are assigned to nobody.
+   */
   assignee?: Assignee | undefined
   /** The time of the span's trace, inclusive. */
   from?: number | undefined
@@ -83,7 +86,7 @@ export async function findPlacesAcross(
 /** The positions of a project's spans on a page. */
 interface FoundPlaces {
   places: ListedPlace[]
-  /** Whether more spans follow that were found as well. */
+  /** Whether more of the found spans follow. */
   hasMore: boolean
   /** If not, where the scan ended. Undefined if there are no more traces. */
   end: SpanPlace | undefined

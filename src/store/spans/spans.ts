@@ -82,7 +82,7 @@ export async function saveSpans(
   const refused = drafts.filter(({ id }) => !stored.has(id))
   if (refused.length === 0) return drafts.map(() => 'accepted')
   const reasons = await findReasons(store, project, refused, placement)
-  // Nothing blocks these anymore: their trace has arrived in the meantime, or the conflicting one was deleted.
+  // Nothing blocks these spans anymore: their trace has arrived in the meantime, or the conflicting span was deleted.
   const again = refused.filter(({ id }) => !reasons.has(id))
   const outcomes = again.length === 0 ? [] : await saveSpans(store, project, again, placement)
   for (const [index, { id }] of again.entries()) reasons.set(id, outcomes[index] ?? 'trace_missing')

@@ -99,7 +99,7 @@ export const isVeiled = ({ isBlind }: Viewer, span: Voted & { row: { hasBlindPol
   isBlind && span.row.hasBlindPolicy === 1 && !isDecided(span)
 
 /**
- * The latest votes on a span's current output, with withdrawn ones. If the span is decided, the votes before that
+ * The latest votes on a span's current output, including withdrawn ones. If the span is decided, the votes before that
  * decision, on the decided output.
  */
 export function latestVotes(span: Voted, rows: readonly VoteRow[]): VoteRow[] {

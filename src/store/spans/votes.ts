@@ -29,7 +29,8 @@ export interface ShownVotes {
   isDisputed: boolean
   /**
    * How many reviewers the votes needed or need: the policy's number at the first of them. Null if nobody voted, or a
-   * blind policy hides whether anybody did: a number from an earlier policy would show it, even next to one's own vote.
+   * blind policy hides whether anybody did: a number from an earlier policy would reveal it, even next to one's own
+   * vote.
    */
   reviewers: number | null
 }

@@ -16,7 +16,7 @@ const pages = new TenantCache<{ page: Page; readAt: number }>({
   maxShareBytes: NEAR_TEXTS_SHARE_BYTES,
 })
 
-/** How many changes this isolate has made, so that a read that began before one isn't kept after it. */
+/** How many changes this isolate has made, so that a read that began before a change isn't kept after it. */
 let changes = 0
 
 /** `listTexts`, from memory if it was read in the last 10 seconds. */
@@ -57,6 +57,6 @@ const bytesOf = (key: string, { items }: Page): number =>
 const lengthOf = ({ content, title, name, outputSchema }: ActiveText): number =>
   content.length + title.length + name.length + (outputSchema?.text.length ?? 0)
 
-/** A page's and an item's objects, IDs, and times. */
+/** A page's and an item's objects, ids, and times. */
 const ENTRY_BYTES = 500
 const ITEM_BYTES = 1000

@@ -16,9 +16,9 @@ interface EventText {
 }
 
 /**
- * The statements, one or none, that record that another version of a text is active, if it's a prompt. They come after
- * the statement of the audit entry `entryId`, which is only there if the version changed, and names the previous
- * version.
+ * The statements (one or none) that record that another version of a text is active, if the text is a prompt. Run them
+ * after the statement that adds the audit entry `entryId`, which exists only if the version changed, and names the
+ * previous version.
  */
 export const recordActivation = (
   store: Store,
@@ -33,8 +33,9 @@ export const recordActivation = (
 }
 
 /**
- * The statements, one or none, that record that an earlier version of a prompt is active again, as above. Unless
- * the service did it, only a return from a newer version to one that was active before counts.
+ * The statements (one or none) that record that an earlier version of a prompt is active again. Run them like those of
+ * `recordActivation`. Unless the service reactivated the version, only a return from a newer version to one that was
+ * active before counts.
  */
 export const recordRollback = (
   store: Store,
@@ -75,7 +76,7 @@ const dataOf = ({ id, projectKey }: Pick<EventText, 'id' | 'projectKey'>, versio
   previousVersionNumber: numberOf(sql`${auditLog.beforeId}`),
 })
 
-/** A version's number. As `versionNumber` in insights, for a version named by its id. */
+/** A version's number. Like `versionNumber` in insights, for a version named by its id. */
 const numberOf = (versionId: SQL): SQL => sql`(
   select coalesce(numbered.number, (
     select count(*) from ${textVersions} older where older.text_key = numbered.text_key and older.key <= numbered.key))

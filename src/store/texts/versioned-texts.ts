@@ -44,7 +44,7 @@ export interface TextVersion {
   number: number
 }
 
-/** A text without its versions, because those may be large. */
+/** A text without its versions, because they may be large. */
 export interface TextHead {
   id: string
   kind: TextKind

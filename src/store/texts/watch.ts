@@ -36,7 +36,7 @@ import { textActivations, textVersions, versionedTexts, watchLooks } from '../sc
 export interface WatchLook extends LookCounts, Finding {
   /** How many decisions on the new version it counts. */
   look: number
-  /** The time of the last of them. */
+  /** The time of the last of these decisions. */
   at: number
   /** How many decisions name each error type. */
   errorTypes: ReadonlyMap<string, { before: number; after: number }>
@@ -76,7 +76,7 @@ interface WatchPlace {
   previousVersionKey: number
 }
 
-/** Whose watches to read: prompts, or those of them whose active version is one of these. */
+/** Which watches to read: those of these prompts, or of the prompts whose active version is one of these versions. */
 export type Watched = { promptIds: readonly string[] } | { versionIds: readonly string[] }
 
 /** Reads a prompt's watch. Undefined if no other version was active before the active one. */
@@ -182,8 +182,8 @@ async function selectWatches(store: Store, of: Watched): Promise<Map<string, Wat
 }
 
 /**
- * What to read of a watch's decisions on each version. Once there is a look, those before it count only as of that
- * look.
+ * What to read of a watch's decisions on each version. Once there is a look, the decisions on the previous version
+ * count only as of that look.
  */
 const before = (read: (decisions: SQL) => SQL): SQL => sql`iif(
   exists (select 1 from ${watchLooks} where ${watchLooks.textKey} = watched.text_key
@@ -240,7 +240,7 @@ async function countInShards(
   )
 }
 
-/** The decisions of several databases that a watch counts, in order. */
+/** The decisions from several databases that a watch counts, in order. */
 function firstIn<Decision>(
   decisions: readonly Decision[],
   placeOf: (decision: Decision) => DecisionPlace,
@@ -342,7 +342,7 @@ const promptsOf = (watched: Watched): SQL =>
       inner join ${textVersions} as named on named.id = item.value and named.is_active = 1
       inner join ${versionedTexts} as prompt on prompt.key = named.text_key`
 
-/** As `versionNumber`, for an alias. */
+/** Like `versionNumber`, for an alias. */
 const numberOf = (alias: 'version' | 'former'): SQL => {
   const version = sql.raw(alias)
   return sql`coalesce(${version}.number, (
@@ -388,7 +388,7 @@ async function takeLooks(store: Store, watches: readonly Watch[]): Promise<void>
     dueLooks(watch).flatMap(look => {
       const counted = decisions[index]?.slice(0, look) ?? []
       const lookedAt = counted.at(-1)?.at
-      // Some may have been deleted since they were counted.
+      // Some decisions may have been deleted since they were counted.
       return counted.length < look || lookedAt === undefined ? [] : [{ watch, look, counted, lookedAt }]
     }),
   )
@@ -432,7 +432,7 @@ async function takeLooks(store: Store, watches: readonly Watch[]): Promise<void>
       selectFor(
         watchLooks,
         { ...row, rolledBackAt: null },
-        // A text that is deleted in the meantime leaves no rows behind, because its key may be given to another.
+        // A text that is deleted in the meantime leaves no rows behind, because its key may be given to another text.
         sql`from ${LOOKS.from(LOOKS.encodeAll(rows))} cross join ${textActivations}
           where ${and(
             eq(textActivations.textKey, sql`${row.textKey}`),
@@ -487,7 +487,7 @@ async function readDecisions({ shards }: Store, lists: readonly FirstDecisions[]
 }
 
 /**
- * Looks through the deployment's next `SCANNED_TEXTS` texts, after the one with a key, for prompts that may have a
+ * Looks through the deployment's next `SCANNED_TEXTS` texts, after the one with this key, for prompts that may have a
  * watch. Also returns the key to continue after, or null at the end.
  */
 export async function listWatchedPrompts(

@@ -10,9 +10,7 @@ import { answerDays, isAnyAnswerExpired } from '../schema/counts.ts'
 import { traces } from '../schema/traces.ts'
 import { unpurgedTraces } from './live.ts'
 
-/*
- * Finds traces by the latest answer of the engine, with the step recorded in it. Insights count these answers.
- */
+/* Finds traces by the engine's latest answer, with the step recorded in that answer. Insights count these answers. */
 
 /** A filter on a trace's latest answer. If none of these fields is set, the filter doesn't apply. */
 export interface AnswerFilter {
@@ -59,15 +57,15 @@ const isRecorded = (
   )
 
 /**
- * The same for the current trace, if the viewer may see its answer. Undefined if the filter has no condition on
- * answers.
+ * Like `hasAnswer`, for the current trace, if the viewer may see its answer. Undefined if the filter has no condition
+ * on answers.
  */
 export const isAnswered = (store: Store, project: Project, filter: AnswerFilter): SQL | undefined =>
   asksForAnswer(filter) ? and(hasAnswer(project, filter, sql`${traces.key}`), isAnswerShown(store)) : undefined
 
 /**
  * The number of answers that are counted but can't be listed: their traces have expired, or are about to be purged. The
- * purge then updates the counts. Considers 5,000 of these traces.
+ * purge then updates the counts. Considers at most 5,000 of these traces.
  */
 export async function countGoneAnswers(store: Store, project: Project, filter: AnswerFilter): Promise<number> {
   const counts = await readShards(store, shard => countIn(shard, project, filter))

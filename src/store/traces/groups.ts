@@ -24,7 +24,7 @@ export interface TraceGroup {
   value: string
   /** The traces that the page scanned. */
   traces: number
-  /** Whether there may be older ones. */
+  /** Whether there may be older traces. */
   isMinimum: boolean
   firstAt: number
   lastAt: number
@@ -123,7 +123,7 @@ async function scan(
   return { scanned, last: last && { ...positionOf(last), isEnd: nextPlace === null } }
 }
 
-/** The traces of one database. Those past the first with `fits` 0 have too much metadata together. */
+/** The traces in one database. Those past the first with `fits` 0 have too much metadata together. */
 function scanIn(
   store: Store,
   project: Project,
@@ -208,7 +208,7 @@ interface NewGroup {
   oldestAt: number | null
 }
 
-/** Those groups that earlier pages haven't listed, in the order of the list, up to a limit. */
+/** The groups that earlier pages haven't listed, in the order of the list, up to a limit. */
 async function findNewAcross(
   store: Store,
   project: Project,
@@ -238,7 +238,7 @@ async function findNewAcross(
     .slice(0, limit)
 }
 
-/** The same in one database, with whether all of the group's traces were probed. */
+/** Like `findNewAcross`, in one database, with whether all of the group's traces were probed. */
 async function findNew(
   store: Store,
   project: Project,

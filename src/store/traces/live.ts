@@ -20,7 +20,7 @@ export const BOUND_LATER: Bound = { organization: { key: sql.placeholder('organi
 export const isLive = (bound: Bound, ...conditions: (SQL | undefined)[]) =>
   and(isUndeleted(bound), hasExistingProject(bound, traces.projectKey), ...conditions)
 
-/** The same for one project's traces. Checks the project once rather than for each trace. */
+/** Like `isLive`, for one project's traces. Checks the project once rather than for each trace. */
 export const isLiveIn = (store: Store, project: Project, ...conditions: (SQL | undefined)[]) =>
   and(isUndeleted(store), eq(traces.projectKey, project.key), isExistingProject(store, project), ...conditions)
 
@@ -29,7 +29,7 @@ const isUndeleted = ({ organization }: Bound) =>
 
 /**
  * A subquery, under the alias `unpurged`, for the keys and projects of the organization's deleted traces that wait for
- * their purge. Considers 5,000 of the deployment's.
+ * their purge. Considers at most 5,000 of the deployment's.
  */
 export const unpurgedTraces = ({ organization }: Store): SQL => sql`(
   select scanned.key, scanned.project_key from (

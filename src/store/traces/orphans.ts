@@ -50,7 +50,7 @@ function partsOf(key: string): StoredObject[] {
   return organizationId && folder && name ? [{ key, organizationId, folder, name }] : []
 }
 
-/** The objects that rows refer to, as `<folder>/<name>`, among these. */
+/** The objects among these that rows refer to, as `<folder>/<name>`. */
 async function findReferencedObjects(
   unscoped: UnscopedStore,
   objects: readonly StoredObject[],
@@ -58,7 +58,7 @@ async function findReferencedObjects(
   const named = new Set<string>()
   const isUsed = await usedDatabases(unscoped, objects)
   for (const store of unscoped.shards) {
-    // Only traces' rows are outside of the control database.
+    // Only traces' rows are outside the control database.
     const isHere = (object: StoredObject) => (object.folder.includes('/') ? store.shard === 0 : isUsed(object, store))
     await addReferencedObjects(store, [...new Set(objects.filter(isHere).map(({ folder }) => folder))], named)
   }

@@ -120,8 +120,8 @@ export interface FoundValue extends StoredValue {
 }
 
 /**
- * How to show values: as requested, or `brief` if they're too many or too large. `brief` previews each value over 256
- * bytes.
+ * How to show values: as requested, or `brief` if there are too many or they're too large. `brief` previews each value
+ * over 256 bytes.
  */
 export type ShownMode = PayloadMode | 'brief'
 

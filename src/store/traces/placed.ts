@@ -11,9 +11,9 @@ import { spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
 
 /*
- * Finds the database of a trace and of what belongs to it. With one database, nothing is read. If nothing is found, the
- * caller gets a store without it, and its own query finds nothing either. If a database doesn't respond, only what may
- * be in it has no place.
+ * Finds the database of a trace and of what belongs to it. With one database, reads nothing. If nothing is found, the
+ * caller gets a store without the trace, and its own query finds nothing either. If a database doesn't respond, only
+ * what may be in that database has no place.
  */
 
 /** The store of the trace with this read id. */
@@ -21,15 +21,15 @@ export const storeOfTrace = async (store: Store, id: string): Promise<Store> =>
   onlyStore(await placesIn(store, [id], epochsIn(store.organization)), id)
 
 /**
- * The store of a project's trace, which may not exist yet: the one that has it, or else the one that the current epoch
- * gives it. With a single epoch, nothing is read.
+ * The store of a project's trace, which may not exist yet: the one that has the trace, or else the one that the current
+ * epoch assigns to it. With a single epoch, reads nothing.
  */
 export async function storeInProject(store: Store, project: PlacedProject, id: string): Promise<Store> {
   if (project.epochs === null) return store
   return onlyStore(await placesIn(store, [id], [parseEpochs(project.epochs)]), id)
 }
 
-/** The stores of what was looked for, and why some of it has none: a database that may have it didn't respond. */
+/** The stores of the items looked for, and why some items have none: a database that may have them didn't respond. */
 interface Places {
   stores: ReadonlyMap<string, Store>
   failure: unknown
@@ -70,7 +70,7 @@ export async function groupByStore<Item>(
   return grouped(items, item => ids.get(item) ?? '', places)
 }
 
-/** The store that has each trace, or else the first one that may get it. Only asks if several may have it. */
+/** The store that has each trace, or else the first one that may get it. Asks only if several may have it. */
 async function placesIn(store: Store, ids: readonly string[], epochs: readonly (readonly Epoch[])[]): Promise<Places> {
   const now = Date.now()
   const shards = new Map(ids.map(id => [id, [...new Set(epochs.flatMap(each => shardsOfTrace(id, each, now)))]]))
@@ -125,7 +125,7 @@ export const groupByTrace = async (store: Store, ids: readonly string[]): Promis
 export const storeOfSpan = async (store: Store, id: string): Promise<Store> =>
   onlyStore(await placesOfSpans(store, [id]), id)
 
-/** The stores of spans. If several have a span with an id, the one that received it last. */
+/** The stores of spans. If several have a span with the same id, the one that received it last. */
 const placesOfSpans = (store: Store, ids: readonly string[]): Promise<Places> =>
   newestPlaces(store, ids, async ({ database, organization }) =>
     database

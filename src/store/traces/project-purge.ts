@@ -128,7 +128,7 @@ async function deleteTraces({ database, organization }: Store, projectKey: numbe
 
 const HOME_OF: ReadonlyMap<string, Home> = new Map(Object.entries(HOMES))
 
-/** The databases that may have a project's rows of a table, without copies, which follow the control database's. */
+/** The databases that may have a project's rows in a table. Leaves out copies, which follow the control database. */
 function databasesOf({ control, shards, databases }: Store, table: SQLiteTable): readonly Store[] {
   const home = HOME_OF.get(getTableName(table))
   return home === 'trace' ? shards : home === 'every' ? databases : [control]
@@ -136,7 +136,7 @@ function databasesOf({ control, shards, databases }: Store, table: SQLiteTable):
 
 /**
  * The statements that delete a project's data other than traces, a limited number of rows each, children before
- * parents. The table's home says in which databases.
+ * parents. The table's home says in which databases they run.
  */
 function deletions(projectKey: number): { table: SQLiteTable; limit: number; statement: SQL }[] {
   const ofProject = sql`project_key = ${projectKey}`

@@ -19,7 +19,7 @@ export async function deleteResults(store: Store, traceKey: number): Promise<boo
     .from(experimentResults)
     .where(and(ofTrace, isNotNull(experimentResults.outputRef)))
     .limit(1)
-  // One folder at a time: its objects first, so that a repeated run finds it again until they're gone.
+  // One folder at a time, its objects first, so that a repeated run finds the folder again until they're gone.
   if (large) {
     while (await deleteValues(store, `experiments/${large.experimentKey}/${large.itemId}`));
   }
@@ -53,7 +53,10 @@ export async function deleteResults(store: Store, traceKey: number): Promise<boo
   return large ? true : meta.changes === PURGE_ROWS
 }
 
-/** Deletes some of a project's experiments, or some of one's results and outputs. Returns whether there may be more. */
+/**
+ * Deletes some of a project's experiments, or some of one experiment's results and outputs. Returns whether there may
+ * be more.
+ */
 export async function deleteExperiments(store: Store, projectKey: number): Promise<boolean> {
   const { database } = store
   const [experiment] = await database

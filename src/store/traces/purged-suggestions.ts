@@ -4,7 +4,7 @@ import type { Store } from '../core/store.ts'
 import { promptSuggestionExamples, promptSuggestions } from '../schema/prompt-suggestions.ts'
 
 /**
- * Deletes some of a deleted trace's places among the examples of suggested prompts, and the reasons of these
+ * Deletes some of a deleted trace's places among the examples of suggested prompts, and the reasons for these
  * suggestions, which may quote it. The changes themselves stay: they're parts of a prompt. Returns whether there may be
  * more.
  */

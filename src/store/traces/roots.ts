@@ -87,8 +87,8 @@ export const markItemsDue = ({ database }: Pick<Store, 'database'>, ofTraces: SQ
     .where(and(ofTraces, sql`coalesce(${traces.itemsDueAt}, ${now} + 1) > ${now}`, hasReviewedSpan(sql`true`)))
 
 /**
- * Shows traces in lists that were hidden because they had only generic spans. Use it when a client sends more. Changes
- * the revision, so an export that read the old row doesn't overwrite this.
+ * Makes lists show traces that were hidden because they had only generic spans. Use it when a client sends more.
+ * Changes the revision, so an export that read the old row doesn't overwrite this.
  */
 export const showInLists = ({ database }: Store, ofTraces: SQL | undefined) =>
   database
@@ -195,8 +195,8 @@ const hasWholeTraceItems = sql`(
     and coalesce(${joinedSpanId('feedback')}, ${traces.rootSpanId}) = ${traces.rootSpanId}))`
 
 /**
- * Adds roots to those of these traces that are known only from telemetry, have no root, and have data that belongs to
- * the whole trace.
+ * Adds roots to these traces if they're known only from telemetry, have no root, and have data that belongs to the
+ * whole trace.
  */
 export async function ensureRoots(store: Store, ids: readonly string[]): Promise<void> {
   const { database } = store

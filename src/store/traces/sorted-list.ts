@@ -42,7 +42,7 @@ interface SortedPage {
   isAll: boolean
 }
 
-/** A page of a project's matching traces, greatest value first, of each database's newest 5,000 traces. */
+/** A page of a project's matching traces, greatest value first, from each database's newest 5,000 traces. */
 export async function listSorted(
   store: Store,
   project: Project,

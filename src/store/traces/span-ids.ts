@@ -32,7 +32,7 @@ export const belongsToOtherTrace = (bound: Bound, spanId: SQL): SQL => sql`(${sp
   })})`
 
 /**
- * The span that a row of feedback or observations refers to, if it exists yet. Columns are written with their tables,
+ * The span that a row of feedback or observations refers to, if it exists yet. Column names include their tables,
  * because drizzle drops the table's name from some selections.
  */
 export const joinedSpanId = (table: 'feedback' | 'observations'): SQL<string | null> => {

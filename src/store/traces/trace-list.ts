@@ -42,7 +42,9 @@ export interface CountedTrace extends TraceSummary, TraceUse {
   feedbackCount: number
 }
 
-/** The same with the beginnings of its values, and the error type that the reviewers, or else the engine, named. */
+/**
+ * A `CountedTrace` with the beginnings of its values, and the error type that the reviewers, or else the engine, named.
+ */
 export interface ListedTrace extends CountedTrace, TracePreview {
   errorType: string | null
   /** Null if there's no error type. */
@@ -142,7 +144,7 @@ async function listIn(
   return { items: items.map(toListedTrace), nextPlace }
 }
 
-/** The same without the counts, each of which reads more rows. */
+/** Like `listTraces`, without the counts, each of which reads more rows. */
 export const findMatches = (
   store: Store,
   project: Project,
@@ -187,7 +189,7 @@ export interface SearchedTrace extends TracePosition {
 }
 
 /**
- * Finds the traces of one database that a search for a text starts from. The page may start with a trace, instead of
+ * Finds the traces in one database that a search for a text starts from. The page may start with a trace, instead of
  * after it.
  */
 export async function findSearched(
@@ -215,7 +217,7 @@ const searchedColumns = {
   metadataBytes: sql<number>`octet_length(${traces.metadata})`,
 }
 
-/** The traces of one database with these keys, by key. Deleted ones are missing. */
+/** The traces in one database with these keys, by key. Deleted ones are missing. */
 async function findListed(store: Store, project: Project, keys: readonly number[]): Promise<Map<number, ListedTrace>> {
   if (keys.length === 0) return new Map()
   const rows = await store.database

@@ -53,8 +53,8 @@ const asked = sql`(
   limit -1) as asked`
 
 /**
- * The beginnings of that span's inputs as JSON, latest first. An input given to the span itself comes before any that
- * were observed.
+ * The beginnings of the inputs of the span `asked`, as JSON, latest first. An input given to the span itself comes
+ * before any that were observed.
  */
 const inputs = sql<string>`(
   select (

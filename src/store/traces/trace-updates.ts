@@ -116,7 +116,7 @@ export function updateStatements(
       written,
     ),
     // An output of the whole trace moves with the root, possibly from a reviewed span to an unreviewed one. A renamed
-    // root is of another step, with another policy.
+    // root belongs to another step, with another policy.
     ...(items.some(
       update => update.from.isGeneric !== update.state.isGeneric || isRerooted(update) || isRenamed(update),
     )

@@ -15,9 +15,9 @@ import { findDuePass, savePass } from '../core/sweeps.ts'
 import { webhookDeliveries, webhookEvents, webhooks } from '../schema/webhooks.ts'
 
 /*
- * What removes events and deliveries: deletion of their trace or project, 30 days, and the deletion of their webhook.
- * No index finds deliveries by event, so each statement here looks for an event's deliveries to each webhook that may
- * have received it. Deliveries of deleted webhooks are found by walking the webhooks' keys.
+ * Events and deliveries are removed with their trace or project and after 30 days, and deliveries also with their
+ * webhook. No index finds deliveries by event, so each statement here looks for an event's deliveries to each webhook
+ * that may have received it. Deliveries of deleted webhooks are found by walking the webhooks' keys.
  */
 
 const RECEIVERS = rowSet(['key', 'organizationKey', 'projectKey'])
@@ -38,10 +38,7 @@ async function receiversFor(
     from ${RECEIVERS.from(RECEIVERS.encodeAll(found))}) receiver`
 }
 
-/**
- * The query of the primary keys of events' deliveries, without those of deleted webhooks. `condition` selects `event`,
- * a row of `webhook_events`.
- */
+/** Whether a delivery is of an event that a condition selects. */
 const deliveriesOf = (condition: SQL, receivers: SQL): SQL => sql`
   select receiver.key, event.sequence from ${webhookEvents} event cross join ${receivers}
   where ${condition} and receiver.organization_key = event.organization_key
@@ -133,7 +130,7 @@ export async function deleteOldEvents(unscoped: UnscopedStore, now: number): Pro
   return next !== null
 }
 
-/** Deletes the next expired events and their deliveries, except what's still waiting to be sent. */
+/** Deletes the next expired events and their deliveries, except those still waiting to be sent. */
 async function expireEvents(unscoped: UnscopedStore, { after }: Place, now: number): Promise<Place> {
   const { database } = unscoped
   const before = now - EVENT_RETENTION_DAYS * DAY_MS
@@ -147,7 +144,7 @@ async function expireEvents(unscoped: UnscopedStore, { after }: Place, now: numb
     .where(gt(webhookEvents.sequence, after))
     .orderBy(asc(webhookEvents.sequence))
     .limit(EXPIRED_EVENTS)
-  // Events are in the order of their time, give or take a request's.
+  // Events are in the order of their times, give or take the length of a request.
   const end = found.findIndex(({ at }) => at >= before)
   const old = end === -1 ? found : found.slice(0, end)
   const last = old.at(-1)
@@ -172,7 +169,7 @@ async function expireEvents(unscoped: UnscopedStore, { after }: Place, now: numb
   return { stage: 'events', after: last.sequence }
 }
 
-/** Deletes deliveries of the next deleted webhooks, and wakes the others. Seeks from webhook to webhook. */
+/** Deletes deliveries of the next deleted webhooks, and wakes the other webhooks. Seeks from webhook to webhook. */
 async function visitWebhooks(unscoped: UnscopedStore, place: Place, now: number): Promise<Place | null> {
   const { database, shard } = unscoped
   const firstAfter = (key: SQL) => sql`select min(webhook_key) from ${webhookDeliveries} where webhook_key > ${key}`
@@ -194,8 +191,9 @@ async function visitWebhooks(unscoped: UnscopedStore, place: Place, now: number)
 }
 
 /**
- * Makes webhooks due whose deliveries in a shard are due. A run does the same, but in another database than the
- * deliveries, so it may be interrupted in between. Returns the keys of webhooks that don't exist anymore.
+ * Makes webhooks due if their deliveries in a shard are due. A run does the same, but the webhooks and the deliveries
+ * are in different databases, so it may be interrupted in between. Returns the keys of webhooks that don't exist
+ * anymore.
  */
 async function wakeWebhooks(
   { database, control }: UnscopedStore,

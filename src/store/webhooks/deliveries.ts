@@ -16,7 +16,7 @@ export interface Delivery {
   /** Its database, and its number there. */
   shard: number
   sequence: number
-  /** The event's. */
+  /** The event's id. */
   id: string
   type: SentType
   at: number
@@ -99,8 +99,8 @@ async function readDeliveries(
 
 /**
  * A page of a webhook's deliveries, newest events first. Each database has numbers of its own, so a place in the list
- * is the last number in each: `<shard>:<sequence>`, separated by spaces. What's in other databases came later than the
- * first page.
+ * is the last number in each: `<shard>:<sequence>`, separated by spaces. Deliveries in databases that a place doesn't
+ * list came later than the first page.
  */
 export async function listDeliveries(
   store: Store,

@@ -56,7 +56,7 @@ const hasKeyOf = (receivers: readonly WebhookRecord[]): SQL =>
     receivers.map(({ key }) => key),
   )
 
-/** Has webhooks that can't be decrypted wait. Counts as a failure. */
+/** Pauses webhooks that can't be decrypted. Counts as a failure. */
 export async function postponeWebhooks(
   { control }: Store,
   receivers: readonly WebhookRecord[],
@@ -111,7 +111,7 @@ export async function fanOut(
     .update(webhooks)
     .set({ dueAt: sql`min(coalesce(${webhooks.dueAt}, ${now}), ${now})` })
     .where(and(inArray(webhooks.key, reached), eq(webhooks.isEnabled, true)))
-  // In another database, the webhooks come first: it's fine if they turn out to have nothing due.
+  // If the deliveries are in another database, the webhooks come first: it's fine if they turn out to have nothing due.
   if (store !== control) await wake
   await database.batch([
     database
@@ -335,8 +335,8 @@ const earliest = (times: readonly number[]): number | null => (times.length === 
 const NEXT_TIMES = rowSet(['key', 'at'])
 
 /**
- * The same for deliveries in several databases, which can't be read at once. So the webhooks are free first, and due.
- * Then a message either finds them free, or its event is among those that are read here.
+ * Like `giveBackReceivers`, for deliveries in several databases, which can't be read at once. So this first makes the
+ * webhooks free and due. Then a message either finds them free, or its event is among those that are read here.
  */
 async function giveBackFromEach(store: Store, isMine: SQL | undefined): Promise<number | null> {
   const { control, databases, missing } = store

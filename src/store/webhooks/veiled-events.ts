@@ -9,7 +9,7 @@ import { traces } from '../schema/traces.ts'
 const traceKey = sql.raw('webhook_events.trace_key')
 const subjectId = sql.raw('webhook_events.subject_id')
 
-/** Whether the feedback is there, and is a pipeline's or on a span that's decided. */
+/** Whether the feedback exists, and is a pipeline's or on a span that's decided. */
 const isFeedbackShown = existsShallow(sql`
   select 1 from ${feedback} where ${feedback.id} = ${subjectId} and ${feedback.traceKey} = ${traceKey}
     and (${feedback.source} <> 'review' or not ${isOnVeiledSpan})`)
@@ -21,7 +21,7 @@ const isAnswerHidden = existsShallow(sql`
  * Whether a blind policy hides the current event from reviewers, who may be among its readers. It hides what reviewers
  * said about an output before it's decided, such as that they disagree, and what an engine found in its trace. It never
  * hides a decision. It does hide feedback that was deleted in the meantime, because that may have been on a hidden
- * output. Events in a database without the organization's traces are about none.
+ * output. Events in a database without the organization's traces are about no trace.
  */
 export const isVeiledEvent = (store: Store): SQL => (mayHaveTraces(store) ? isVeiled : sql`0`)
 

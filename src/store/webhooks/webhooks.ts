@@ -173,8 +173,8 @@ const ENABLED = { isEnabled: true, disabledAt: null, disabledReason: null, ...FR
 const DISABLED = { isEnabled: false, disabledReason: 'manager', dueAt: null } as const
 
 /**
- * Changes a webhook. A disabled one that's enabled resumes the deliveries that are left. Returns undefined if the
- * webhook was changed or deleted since it was read.
+ * Changes a webhook. Enabling a disabled webhook resumes the deliveries that are left. Returns undefined if the webhook
+ * was changed or deleted since it was read.
  */
 export async function updateWebhook(
   store: Store,
@@ -237,7 +237,7 @@ export async function replaceSecret(
   return after?.sealed === sealed ? after : undefined
 }
 
-/** Deletes a webhook, and some of its deliveries. Nothing reads the others, and cron deletes them. */
+/** Deletes a webhook, and some of its deliveries. Nothing reads the rest, and cron deletes them. */
 export async function deleteWebhook(store: Store, act: Act, { key, id, projectKey }: WebhookRecord): Promise<void> {
   const { database } = store
   const isThis = and(isOwn(store), eq(webhooks.key, key))
