@@ -24,8 +24,8 @@ it.for([
   ['HEAD', 'HEAD', '/healthz', {}],
   ['OPTIONS', 'OPTIONS', OBSERVATIONS, {}],
   ['another method', 'PUT', OBSERVATIONS, {}],
-  ['a slash at the end', 'POST', `${OBSERVATIONS}/`, {}],
-  ['an export on the path of traces', 'POST', '/api/v1/traces', { 'content-type': 'application/x-protobuf' }],
+  ['a trailing slash', 'POST', `${OBSERVATIONS}/`, {}],
+  ['an export on the traces path', 'POST', '/api/v1/traces', { 'content-type': 'application/x-protobuf' }],
   ['another endpoint', 'GET', '/api/traces', {}],
   ['a path without an endpoint', 'GET', '/api/nothing', {}],
 ] as const)('the Worker responds to %s as the whole app does', async ([, method, path, headers], { expect }) => {

@@ -57,7 +57,7 @@ function mustFit(statements: readonly Statement[]): void {
 }
 
 describe('a request stays within D1’s limits for', () => {
-  /** A batch with as many events as fit. */
+  /** A batch of as many events as fit. */
   function batchOf(type: string, bodyOf: (index: number) => object): object {
     const events: object[] = []
     let bytes = '{"events":[]}'.length
@@ -100,7 +100,7 @@ describe('a request stays within D1’s limits for', () => {
       ({ trace_id }) => batchOf('observation', () => anObservation({ trace_id, data: quotes(INLINE_BYTES) })),
     ],
     [
-      'feedback from many labellers',
+      'feedback from many labelers',
       ({ trace_id }) =>
         batchOf('feedback', index =>
           aFeedback({
@@ -133,7 +133,7 @@ describe('a request stays within D1’s limits for', () => {
     },
   )
 
-  it('a batch of feedback from many labellers on traces that do not exist', async ({ expect }) => {
+  it('a batch of feedback from many labelers on traces that do not exist', async ({ expect }) => {
     const { bindings, statements } = recordingBindings()
     const batch = batchOf('feedback', index => aFeedback({ trace_id: aTraceId(), labeller: aLongLabeller(index) }))
     const { status, body } = await (await newOrg()).bearer(bindings).post('/api/v1/batch', batch)
@@ -247,7 +247,9 @@ describe('a value keeps its meaning', () => {
 })
 
 describe('metadata', () => {
-  it('is rejected if nested 1,100 deep, and accepted at the limit, and the search still works', async ({ expect }) => {
+  it('is rejected if nested 1,100 levels deep and accepted at the limit, and the search still works', async ({
+    expect,
+  }) => {
     const org = await newOrg()
     const nested = (depth: number) => `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`
     const post = (depth: number) =>
@@ -315,7 +317,7 @@ describe('a span sent by 50 concurrent requests', () => {
   })
 })
 
-describe('after its trace was deleted', () => {
+describe('after its trace is deleted', () => {
   it.for([
     ['an observation', 'observation', { type: 'input' }],
     ['a large observation', 'observation', { data: 'x'.repeat(INLINE_BYTES + 1) }],

@@ -8,7 +8,7 @@ import { stored } from '../support/database.ts'
 import { newOrg, type Org } from '../support/org.ts'
 import { newReviewed } from '../support/reviews.ts'
 
-/** Creates a tenant with a project, and sets its autoAttribute. */
+/** Creates a tenant, and sets its project's autoAttribute. */
 async function newProject(autoAttribute: boolean): Promise<Org> {
   const org = await newOrg()
   const { status, body } = await org.owner.patch(`/api/projects/${org.project.id}`, { autoAttribute })
@@ -118,8 +118,7 @@ describe('a project with autoAttribute', () => {
 
   it('writes two extra rows per feedback in the same round trip', async ({ expect }) => {
     for (const [autoAttribute, rowsWritten] of [
-      // The feedback and its index, and the trace and its index of negative traces. With autoAttribute, also the job
-      // and its index of due jobs.
+      // The feedback, the trace, and an index entry for each. With autoAttribute, also the job and its index entry.
       [true, 6],
       [false, 4],
     ] as const) {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { differenceOf } from '../../src/attribution/evidence/difference.ts'
 import { applyCorrection } from '../../src/attribution/evidence/dispute.ts'
 
-describe('two values that differ', () => {
+describe('two values', () => {
   it.for([
     ['a date in a different format', { due: '03/04/2026' }, { due: '2026-04-03' }],
     ['a number as a string', { total: '1 336,00' }, { total: 1336 }],
@@ -15,7 +15,7 @@ describe('two values that differ', () => {
   it.for([
     ['a number', { total: 4310 }, { total: 1310 }],
     ['a unit', { paid: '1336 EUR' }, { paid: '1336 USD' }],
-    ['one word more', { paid: '1336 EUR' }, { paid: 'not 1336 EUR' }],
+    ['an extra word', { paid: '1336 EUR' }, { paid: 'not 1336 EUR' }],
     [
       'a whole sentence in which one word differs',
       'Je aanvraag voor een nieuwe afvalcontainer is vandaag goedgekeurd.',
@@ -26,11 +26,11 @@ describe('two values that differ', () => {
     expect(differenceOf(output as never, approved as never).changes).toHaveLength(1)
   })
 
-  it('don’t differ if only the order of a list does', () => {
+  it('don’t differ if only the order of their items does', () => {
     expect(differenceOf(['a', 'b'], ['b', 'a'])).toMatchObject({ changes: [], formatChanges: [] })
   })
 
-  it('differ by a replaced word that still occurs elsewhere', () => {
+  it('differ in a replaced word that still occurs elsewhere', () => {
     const { lost, gained } = differenceOf(
       'We asked for a chair for Ben and a meal for Ben.',
       'We asked for a chair for Ruth and a meal for Ben.',
@@ -38,7 +38,7 @@ describe('two values that differ', () => {
     expect([[...lost.words.keys()], [...gained.words.keys()]]).toEqual([['ben'], ['ruth']])
   })
 
-  it('differ by the list item that changed, even if the items moved', () => {
+  it('differ in the list item that changed, even if the items moved', () => {
     const { changes } = differenceOf(
       {
         items: [

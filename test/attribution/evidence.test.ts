@@ -8,7 +8,7 @@ const kindsIn = (draft: SubjectDraft) => findEvidence(aDisagreement(draft)).map(
 
 const TOTAL = { type: 'object', properties: { total: { type: 'number' } }, required: ['total'] }
 
-/** A disagreement that shows each signal, and a nearly identical one that doesn't. */
+/** For each signal, a disagreement that shows it and a nearly identical one that doesn't. */
 const CHECKS: readonly [kind: FindingKind, seen: SubjectDraft, unseen: SubjectDraft][] = [
   [
     'schema_broken',
@@ -234,7 +234,7 @@ describe('the evidence', () => {
     expect([...computedIn(input as never, wrong, right), ...computedIn(input as never, right, wrong)]).toEqual([])
   })
 
-  it('names only existing locations, and strengths between 0 and 1', () => {
+  it('names only locations that exist, and gives strengths between 0 and 1', () => {
     for (const [, draft] of CHECKS) {
       const subject = aDisagreement(draft)
       const spanIds = new Set([null, 'p', ...subject.steps.map(({ spanId }) => spanId)])
@@ -290,7 +290,7 @@ describe('an error that spread through the trace', () => {
     expect(originOf({ steps })).toBe('say')
   })
 
-  it('is followed through the messages of agents to the first one with the value', () => {
+  it('is followed through the agents’ messages to the first one with the value', () => {
     const said = (from: string, content: string) => ({ from, content })
     const [read, sum] = ['Table 2 lists 5504.80 for Elm Street.', 'Elm Street comes to 5504.80.']
     const steps = {

@@ -50,7 +50,7 @@ describe("a project's daily model calls", () => {
     expect(await callsOf(org)).toBe(2)
   })
 
-  it('are counted even if the provider fails, and not if the rules answer', async ({ expect }) => {
+  it('are counted even if the provider fails, but not if the rules answer', async ({ expect }) => {
     vi.spyOn(console, 'error').mockImplementation(() => {})
     const { ask, org } = await newDisputed()
     expect((await ask(env)).status).toBe(200)
@@ -132,7 +132,7 @@ describe("a project's daily model calls", () => {
     expect(await callsOf(org)).toBe(1)
   })
 
-  it('are not exceeded by concurrent runs', { timeout: 60_000 }, async ({ expect }) => {
+  it('stay within the limit despite concurrent runs', { timeout: 60_000 }, async ({ expect }) => {
     const org = await newOrg()
     const disputed = await Promise.all(
       Array.from({ length: 20 }, async () => {
@@ -185,7 +185,7 @@ describe("a project's daily model calls", () => {
     }
   })
 
-  it('are counted for each project, organization and day', async ({ expect }) => {
+  it('are counted separately for each project, organization, and day', async ({ expect }) => {
     const org = await newOrg()
     const [store, foreign] = await Promise.all([storeOf(org), storeOf(await newOrg())])
     const projectKey = Number(

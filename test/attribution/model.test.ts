@@ -136,7 +136,7 @@ describe('an answer outside the schema', () => {
     ],
   ] as const
 
-  it.for(FAULTS)('that %s is requested again with its fault', async ([, reply, fault], { expect }) => {
+  it.for(FAULTS)('that %s leads to a second request that names the fault', async ([, reply, fault], { expect }) => {
     const { result, requests } = await askModelThat([reply, ANSWERED])
     expect(result?.attribution.errorType).toBe('context_misinterpretation')
     expect(requests).toHaveLength(2)
@@ -146,7 +146,7 @@ describe('an answer outside the schema', () => {
     expect(second?.[1]?.slice(first?.[1]?.length)).toContain(fault)
   })
 
-  it.for(FAULTS)('that %s twice fails the run instead of being guessed', async ([, reply, fault], { expect }) => {
+  it.for(FAULTS)('that %s both times fails the run, and nothing is guessed', async ([, reply, fault], { expect }) => {
     const { result, error, requests } = await askModelThat([reply])
     expect(result).toBeUndefined()
     expect(error?.message).toContain(TWICE + fault)
@@ -160,7 +160,7 @@ describe('an answer outside the schema', () => {
     expect(JSON.stringify(requests)).not.toContain('Ignore your instructions')
   })
 
-  it('is not requested again if the second call may not be made', async ({ expect }) => {
+  it('is not requested again if a second call is not allowed', async ({ expect }) => {
     const reasons = [undefined, new Error('another run has taken over the job')]
     const reserveCall = async () => {
       const reason = reasons.shift()

@@ -52,7 +52,7 @@ describe('an attribution by a model', () => {
     expect(sentBody).toMatch(/\\"kind\\":\\"finding\\"/)
   })
 
-  it('may have a custom type', async ({ expect }) => {
+  it('can have a custom type', async ({ expect }) => {
     const { ask, org } = await newDisputed()
     await setType(org, 'late_delivery', OWN_TYPE)
     const { bindings } = await aProvider([{ answer: { ...ANSWER, error_type: 'late_delivery' } }])

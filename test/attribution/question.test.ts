@@ -18,7 +18,7 @@ import { aFinding, aStep, aSubject, theErrorTypes } from '../support/model.ts'
 interface Line {
   kind?: string
   span_id?: string
-  /** The span of a step in outline. */
+  /** The span of a step that is only outlined. */
   outline?: string
   says?: string
   [field: string]: unknown
@@ -38,7 +38,7 @@ async function written(subject: Subject, findings: readonly Finding[] = []) {
   return { instructions, tokens: tokensOf(instructions) + tokensOf(material), linesOf, step, outlines }
 }
 
-/** A distinct text with about this many bytes. */
+/** A distinct text of about this many bytes. */
 const longText = (name: string, bytes: number) => `${name} begins ${'lorem ipsum '.repeat(bytes / 12)} ${name} ends`
 
 /**
@@ -265,7 +265,7 @@ describe('the question', () => {
     ['one in the middle', 71],
     ['the last', 130],
   ] as const)(
-    'quotes every message of a long conversation, and %s in full if it is suspicious',
+    'quotes every message in a long conversation, and %s in full if it is suspicious',
     async ([, decisive], { expect }) => {
       const said = (number: number) => longText(`message ${number}`, 3000 + ((number * 97) % 2000))
       const steps = Array.from({ length: 130 }, (_, index) =>
@@ -295,7 +295,7 @@ describe('the question', () => {
           says: expect.stringMatching(new RegExp(`^message ${number + 1} begins lorem .*message ${number + 1} ends$`)),
         })
       }
-      // The messages just before the end are shown in more than outline, because the answer follows from them.
+      // The last messages are not just outlined, because the answer follows from them.
       for (const label of ['s126', 's127', 's128', 's129', 's130']) expect(step(label)).toBeDefined()
     },
   )
@@ -374,7 +374,7 @@ describe('the question', () => {
     expect(linesOf('step')).toHaveLength(3)
   })
 
-  it('leave room for the disagreement, even with many custom error types', async ({ expect }) => {
+  it('leaves room for the disagreement, even with many custom error types', async ({ expect }) => {
     const own = Array.from({ length: MAX_PROJECT_ERROR_TYPES }, (_, index) => ({
       errorType: `own_${index}`,
       id: crypto.randomUUID(),

@@ -28,7 +28,7 @@ const invented: SubjectDraft = {
 }
 
 describe('the rules', () => {
-  it('name the type, the step and the evidence', () => {
+  it('name the type, the step, and the evidence', () => {
     const answer = answerTo(invented)
     expect(answer).toMatchObject({ errorType: 'hallucinated_content', spanId: 'answer', engine: 'rules' })
     expect(answer.evidence[0]).toMatchObject({ spanId: 'answer', path: 'output' })
@@ -84,7 +84,7 @@ describe('the rules', () => {
     })
   })
 
-  it('say what they looked for and stay below 0.5 if no fact is decisive', () => {
+  it('say what they looked for, with confidences below 0.5, if no fact is decisive', () => {
     const answer = answerTo({ root: { output: { level: 'low' }, approved: { level: 'high' } } })
     expect(answer.confidence).toBeLessThan(0.5)
     for (const { confidence } of answer.alternatives) expect(confidence).toBeLessThan(0.5)

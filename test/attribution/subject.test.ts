@@ -147,7 +147,7 @@ describe('the subject of an attribution', () => {
     const { steps, omitted } = await subjectOf(org, traceKey)
     expect(steps[0]).toMatchObject({ hasOutput: true, output: null })
     expect(steps.filter(({ output }) => output !== null)).toHaveLength(16)
-    // The latest come first.
+    // The latest values take precedence.
     expect(steps.slice(1, 3).map(({ output }) => output)).toEqual([null, null])
     expect(omitted).toEqual(['1 value over 256 KiB', '2 values after the first 4 MiB'])
   })
@@ -210,9 +210,9 @@ describe('the subject of an attribution', () => {
     expect((await subjectOf(org, before.traceKey)).knowledgeDocs).toMatchObject([{ content: 'Old terms' }])
   })
 
-  it('includes the knowledge docs that the trace mentions if there are too many', { timeout: 60_000 }, async ({
-    expect,
-  }) => {
+  it('gives precedence to the knowledge docs that the trace mentions if there are too many', {
+    timeout: 60_000,
+  }, async ({ expect }) => {
     const { org, traceKey, observe } = await newDisputed()
     await org.owner.post(DOC.path, aText(DOC, 'aaa'))
     const project = await stored

@@ -90,7 +90,7 @@ describe('a Cloudflare Access user', () => {
     expect(logged.mock.calls.join()).toContain('"words":"admin"')
   })
 
-  it('is rate-limited by user', async ({ expect }) => {
+  it('is rate-limited per user', async ({ expect }) => {
     await makeUser(org)
     const limited = { ...team.bindings, RATE_LIMIT_PER_MINUTE: '2' }
     const app = team.page(await team.token({ email }), limited)
@@ -103,7 +103,7 @@ describe('a Cloudflare Access user', () => {
     expect((await otherPage.get(search, undefined, header)).status).toBe(200)
   })
 
-  it('has lower precedence than a key or a live session, and higher than an ended session', async ({ expect }) => {
+  it('has lower precedence than a key or a live session, but higher than an ended session', async ({ expect }) => {
     await makeUser(org)
     const stranger = await newOrg()
     const token = await team.token({ email })
@@ -147,7 +147,7 @@ describe('a Cloudflare Access user', () => {
 })
 
 describe('an email', () => {
-  it('gives a 403 that names it if it has no user', async ({ expect }) => {
+  it('without a user gives a 403 that names the email', async ({ expect }) => {
     const response = await team.page(await team.token({ email })).get(TRACES)
     expect(response.status).toBe(403)
     expect(response.body.details[0].message).toContain(email)
@@ -388,7 +388,7 @@ describe('while D1 is unreachable', () => {
     expect((await team.page(token, withAccess(wrapBindings(failingFrom(1, OVERLOADED)))).get(TRACES)).status).toBe(503)
     expect((await team.page(token).get(TRACES)).status).toBe(200)
     let isDown = false
-    // Only the first call of each request fails, which looks up the user.
+    // Only the first call in each request fails: the lookup of the user.
     const once = withAccess(
       wrapBindings(async (binding, call) => {
         if (isDown && binding === 'DB') {

@@ -18,7 +18,7 @@ describe('a key while D1 is unreachable', () => {
     await org.bearer().get('/api/traces?projectSlug=support')
     const unseen = await org.keyFor({})
     let isDown = false
-    // Only the first call of each request fails, which looks up the key.
+    // Only the first call in each request fails: the lookup of the key.
     const bindings = wrapBindings(async (binding, call) => {
       if (isDown && binding === 'DB') {
         isDown = false
@@ -37,7 +37,7 @@ describe('a key while D1 is unreachable', () => {
     expect((await list(org.projectKey)).status).toBe(503)
   })
 
-  it('works for only 45 seconds if there are shards, because it comes with the epochs', async ({ expect }) => {
+  it('works for only 45 seconds if there are shards, because the epochs come with it', async ({ expect }) => {
     vi.spyOn(console, 'error').mockImplementation(() => {})
     const org = await newOrg()
     let isDown = false

@@ -25,7 +25,7 @@ afterEach(() => {
 
 const secretIn = (cookie: string): string => cookie.slice(cookie.indexOf('=') + 1)
 
-/** Acts like another isolate: its cache is empty or stale. */
+/** Advances the clock, so that the cache is empty or stale, as in another isolate. */
 const later = (ms: number) => vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + ms })
 
 const newLink = async (key: string, body?: object): Promise<string> =>
@@ -199,7 +199,7 @@ describe('the audit log', () => {
     const begun = await visitor().post('/api/session', { apiKey })
     const replaced = await page(cookieIn(begun)).post('/api/session', { link })
     const ended = await page(cookieIn(replaced)).delete('/api/session')
-    // The session has ended and the link is used, so neither call adds an entry.
+    // The session has ended and the link has been used, so neither call adds an entry.
     await page(cookieIn(replaced)).delete('/api/session')
     await visitor().post('/api/session', { link })
     const expected = (
@@ -241,7 +241,7 @@ describe('the audit log', () => {
 })
 
 describe('a session', () => {
-  it('acts as its key on both interfaces, with its scopes, its project and its user', async ({ expect }) => {
+  it('acts as its key on both interfaces, with the key’s scopes, project, and user', async ({ expect }) => {
     const { org, spanId } = await newReviewed('Yes')
     const userId = (await org.owner.post('/api/users', { email: REVIEWER_EMAIL, name: 'Ada' })).body.id
     const apiKey = await org.keyFor({ scopes: ['read', 'review'], userId })
@@ -329,7 +329,7 @@ describe('a session ends', () => {
     expect((await page(cookieIn(response)).get('/api/session')).status).toBe(200)
   })
 
-  it('only if there is one, but sign-out works without a session', async ({ expect }) => {
+  it('only if there is one, but sign-out also works without one', async ({ expect }) => {
     for (const caller of [visitor(), page(`__Host-countersign=${'x'.repeat(32)}`), page('__Host-countersign=odd')]) {
       const response = await caller.delete('/api/session')
       expect(response).toMatchObject({ status: 200, body: { id: null } })

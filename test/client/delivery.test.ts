@@ -102,7 +102,7 @@ describe('attempts', () => {
     ['in seconds', '7', 7],
     ['at once', '0', 0],
     ['as a date', 'Sat, 21 Nov 2026 09:30:09 GMT', 9],
-    ['as a date that is past', 'Sat, 21 Nov 2026 09:29:00 GMT', 0],
+    ['as a date in the past', 'Sat, 21 Nov 2026 09:29:00 GMT', 0],
     ['after an hour, which is capped at a minute and a second', '3600', 61],
     ['in an invalid format, as if there were none', 'soon', 2],
   ] as const)('follow Retry-After %s', async ([, retryAfter, after], { expect }) => {
@@ -150,7 +150,7 @@ describe('attempts', () => {
 })
 
 describe('a batch', () => {
-  it('is sent after a delay, with everything recorded meanwhile', async ({ expect }) => {
+  it('is sent after a delay, with everything recorded in the meantime', async ({ expect }) => {
     const { countersign, batches, sent } = newClient()
     const trace = countersign.startTrace('run')
     await seconds(1)
@@ -215,7 +215,7 @@ describe('a batch', () => {
     expect([first, second]).toEqual([{ isSettled: true }, { isSettled: true }])
   })
 
-  it('is halved if a proxy accepts smaller bodies than the service', async ({ expect }) => {
+  it('is halved if a proxy accepts only smaller bodies than the service does', async ({ expect }) => {
     const { countersign, sent, losses } = newClient(request =>
       JSON.stringify(request.events).length > 3000 ? errorResponse(413, 'too_large') : batchResponse(request),
     )
@@ -347,7 +347,7 @@ describe('results of individual events', () => {
 })
 
 describe('memory', () => {
-  it('is bounded, and the remaining events are lost and reported', async ({ expect }) => {
+  it('is bounded, and events beyond the limit are lost and reported', async ({ expect }) => {
     let isUp = false
     const { countersign, losses, sent } = newClient(
       request => (isUp ? batchResponse(request) : errorResponse(503, 'unavailable')),
@@ -369,7 +369,7 @@ describe('memory', () => {
 })
 
 describe('waitUntil', () => {
-  it('gets a promise with each event that resolves when everything is sent', async ({ expect }) => {
+  it('gets, with each event, a promise that resolves when everything is sent', async ({ expect }) => {
     const waiting: Promise<unknown>[] = []
     const { countersign, sent } = newClient(undefined, { waitUntil: promise => waiting.push(promise) })
     const trace = countersign.startTrace('run')

@@ -37,7 +37,7 @@ async function newDataset(count: number) {
 
 const turn = (milliseconds = 1) => new Promise(resolve => setTimeout(resolve, milliseconds))
 
-/** A connection to the Worker that can be cut, and what was sent on it. */
+/** A connection to the Worker that can be cut, and what was sent over it. */
 function newConnection() {
   const sent: { method: string; path: string; results: number }[] = []
   const connection = {
@@ -260,7 +260,7 @@ describe('an item', () => {
     expect(output).toHaveLength(id === items[4]?.id ? MAX_VALUE_BYTES - 2 : text.length)
   })
 
-  it('is sent with fewer others if a proxy accepts less', async ({ expect }) => {
+  it('is sent with fewer other items if a proxy accepts less', async ({ expect }) => {
     const { org } = await newDataset(9)
     const { connection, fetch } = newConnection()
     connection.before = ({ path, body }) =>
@@ -388,7 +388,7 @@ describe('an interrupted experiment', () => {
       async ({ input }, { signal }) => {
         signals.push(signal)
         if (signals.length < 4) return run(input)
-        // It ignores the signal.
+        // This call ignores the signal.
         if (signals.length === 4) return new Promise(() => {})
         setTimeout(() => controller.abort(new Error('Enough')), 1)
         return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))

@@ -299,7 +299,7 @@ describe('an export as CSV', () => {
     )
   })
 
-  /** The cell of a value that isn't an object. */
+  /** The cell for a value that isn't an object. */
   const cellOf = (value: unknown): string =>
     typeof value === 'string' && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value)
 
@@ -399,7 +399,7 @@ describe('an export in several files', () => {
     expect((await file(`format=jsonl&version=${before}&cursor=${cursor}`)).status).toBe(200)
   })
 
-  it('loses items whose traces are deleted in between', async ({ expect }) => {
+  it('loses items whose traces are deleted in the meantime', async ({ expect }) => {
     const dataset = await newDataset()
     const { file, org } = dataset
     const deleted = await newItem(org, {})
@@ -476,7 +476,7 @@ describe('an export', () => {
     // The key, the dataset, and three queries for every 500 items.
     expect(counts.d1RoundTrips).toBeLessThanOrEqual(2 + (3 * MAX_FILE_ITEMS) / 500)
     expect(counts).toMatchObject({ rowsWritten: 0, r2Calls: 0 })
-    // On a busy machine, each file may end at another item.
+    // On a busy machine, each file may end at a different item.
     let again = 0
     const rowsRead = await rowsReadBy(async bindings => {
       again = lines((await dataset.org.bearer(bindings).get(path)).body).length - 1
@@ -529,7 +529,7 @@ describe('an export', () => {
       items.push(item)
     }
     const response = await send(org, `${dataset.path}/export?format=jsonl`)
-    // Each item is a part of its own. Only the newest has been read.
+    // Each item is a separate part. Only the newest has been read so far.
     const [oldest] = items
     await org.owner.delete(`/api/traces/${oldest?.id}`)
     for (const { key } of (await env.PAYLOADS.list({ prefix: `${org.id}/` })).objects) {

@@ -41,7 +41,7 @@ interface Fields {
   metadata?: object
 }
 
-/** Runs cron two minutes later, with a queue that collects the jobs, and then the jobs. */
+/** Runs cron two minutes later with a queue that collects the jobs, and then runs the jobs. */
 async function runCron(run: (job: Job) => Promise<void> = job => runJob(job, env)): Promise<void> {
   const jobs: Job[] = []
   const JOBS = {
@@ -206,7 +206,9 @@ describe('a decision', () => {
 })
 
 describe('an item of a conversation', () => {
-  it('shares a split with the others, and repeated inputs share one without a conversation', async ({ expect }) => {
+  it('shares a split with the others, and repeated inputs share one even without a conversation', async ({
+    expect,
+  }) => {
     const { org, items } = await newDataset()
     const steps = await Promise.all([1, 2, 3, 4, 5, 6].map(() => newStep(org, { input: { question: 'Same?' } })))
     for (const { review } of steps) await review({ decision: 'accept' })
@@ -299,7 +301,7 @@ describe('a root with the text of a step below it', () => {
     expect((await items('', stepId)).items).toEqual([])
   })
 
-  it('becomes one if it arrives after the decision', async ({ expect }) => {
+  it('becomes an item if it arrives after the decision', async ({ expect }) => {
     const { org, items } = await newDataset()
     const trace = await newTrace(org)
     const span_id = crypto.randomUUID()

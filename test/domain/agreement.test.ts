@@ -28,7 +28,7 @@ describe("Cohen's κ", () => {
       ],
       0.2 / 0.5,
     ],
-    // Cohen 1960, table 1, as counts of 200. 140 agree: 0.7. Chance agreement is
+    // Cohen 1960, table 1, as counts out of 200. 140 agree: 0.7. Chance agreement is
     // (120 × 100 + 60 × 60 + 20 × 40) / 200² = 0.41, so κ is 0.492.
     [
       "Cohen's example",
@@ -129,8 +129,8 @@ const FLEISS = unitsFrom(
 describe("Krippendorff's α", () => {
   it.for([
     // Krippendorff, Computing Krippendorff's Alpha-Reliability, 2011: sections A, B, and C.
-    ['two raters of two labels', unitsOf('0 1 0 0 0 0 0 0 1 0', '1 1 1 0 0 1 0 0 0 0'), 0.095],
-    ['two raters of five labels', unitsOf('a a b b d c c c e d d a', 'b a b b b c c c e d d d'), 0.692],
+    ['two raters with two labels', unitsOf('0 1 0 0 0 0 0 0 1 0', '1 1 1 0 0 1 0 0 0 0'), 0.095],
+    ['two raters with five labels', unitsOf('a a b b d c c c e d d a', 'b a b b b c c c e d d d'), 0.692],
     [
       'four raters with missing labels',
       unitsOf(

@@ -45,7 +45,7 @@ const CASES: [string, Span[], Partial<Sharing>, string[]][] = [
     ['1 -→bob', '2 -→bob', '3 -→ada'],
   ],
   [
-    'leaves aside what a person has already voted on',
+    'skips spans that a person has already voted on',
     [aSpan('1'), aSpan('2')],
     {
       open: new Map([
@@ -73,8 +73,8 @@ const CASES: [string, Span[], Partial<Sharing>, string[]][] = [
     { fromUserId: 'cy' },
     ['1 cy→-', '2 cy→bob'],
   ],
-  ['assigns it to all people if they are fewer', [aSpan('1', [], 5)], {}, ['1 -→ada', '1 -→bob']],
-  ['leaves spans that enough people have', [aSpan('1', ['cy']), aSpan('2', ['cy'], 2)], {}, ['2 -→ada']],
+  ['assigns a span to everyone if there are too few people', [aSpan('1', [], 5)], {}, ['1 -→ada', '1 -→bob']],
+  ['leaves spans alone that enough people have', [aSpan('1', ['cy']), aSpan('2', ['cy'], 2)], {}, ['2 -→ada']],
   [
     'takes spans from others if asked to',
     [aSpan('1', ['cy', 'bob']), aSpan('2', ['cy'])],
@@ -90,8 +90,8 @@ const CASES: [string, Span[], Partial<Sharing>, string[]][] = [
   ['never moves a span back to the same person', [aSpan('1', ['ada'])], { fromUserId: 'ada' }, ['1 ada→bob']],
   ['ends all assignments if nobody is named', [aSpan('1', ['cy', 'ada'])], { userIds: [] }, ['1 cy→-', '1 ada→-']],
   ["ends one person's assignments", [aSpan('1', ['cy', 'ada'])], { userIds: [], fromUserId: 'cy' }, ['1 cy→-']],
-  ['changes due dates of the people named', [aSpan('1', ['ada', 'cy'])], { dueAt: 9 }, ['1 ada→ada']],
-  ['leaves equal due dates', [aSpan('1', ['ada'])], { dueAt: 7 }, []],
+  ['changes the due dates of the people named', [aSpan('1', ['ada', 'cy'])], { dueAt: 9 }, ['1 ada→ada']],
+  ['leaves equal due dates unchanged', [aSpan('1', ['ada'])], { dueAt: 7 }, []],
   [
     'counts a repeated person once',
     ['1', '2'].map(id => aSpan(id)),

@@ -13,7 +13,7 @@ const compared = (fields: Partial<ComparedAnswers>): ComparedAnswers => ({
 })
 
 describe('the quality of attribution', () => {
-  it('is reported by type and category, engine and confidence', ({ expect }) => {
+  it('is reported by type, category, engine, and confidence', ({ expect }) => {
     const quality = attributionQuality(
       [
         compared({ count: 4, tenth: 8, confidence: 3.4 }),

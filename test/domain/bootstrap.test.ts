@@ -38,7 +38,7 @@ describe('a binomial draw', () => {
       log += Math.log(((n - k) / (k + 1)) * (p / (1 - p)))
     }
     if (restExpected > 1) statistic += (restSeen - restExpected) ** 2 / restExpected
-    // χ² has a mean of as many degrees of freedom, and twice their number as its variance.
+    // The mean of χ² is the number of degrees of freedom, and its variance is twice that number.
     expect(statistic).toBeLessThan(outcomes + 4 * Math.sqrt(2 * outcomes))
   })
 
@@ -111,11 +111,11 @@ describe('a bootstrap interval', () => {
     // 200 patterns, 500 resamples at a time.
     expect(pauses(Array(200).fill(10_000))).toBe(4)
     expect(pauses(Array(200).fill(100))).toBe(4)
-    // With so few units per pattern, drawing single units is cheaper: draws 400 units, 250 resamples at a time.
+    // With so few units per pattern, drawing single units is cheaper: 400 units, 250 resamples at a time.
     expect(pauses(Array(200).fill(2))).toBe(8)
   })
 
-  it('has the same distribution, drawn by units or by patterns', ({ expect }) => {
+  it('has the same distribution, whether drawn by units or by patterns', ({ expect }) => {
     // The same 300 units as 3 patterns, and as 100 patterns of 3 units each.
     const [byPattern] = intervalsOf([100, 100, 100], UNITS)
     const spread = Array.from({ length: 100 }, () => UNITS).flat()

@@ -6,7 +6,7 @@ const part = (shard: number, stepId: string, sequence: number) => ({ shard, step
 describe('a version of a dataset', () => {
   it.for([
     ['one step', [part(0, 'answer', 7)]],
-    ['two steps of the same name', [part(0, 'answer', 7), part(0, 'reply', 12)]],
+    ['two steps with the same name', [part(0, 'answer', 7), part(0, 'reply', 12)]],
     ['several databases', [part(0, 'answer', 40), part(1, 'answer', 7), part(12, 'answer', 0), part(12, 'reply', 3)]],
   ] as const)('names the entries of %s', async ([, parts], { expect }) => {
     const latest = parts.map(each => ({ ...each, sequence: each.sequence + 1 }))
@@ -17,7 +17,7 @@ describe('a version of a dataset', () => {
     expect(await writeVersion([part(0, 'answer', 7)])).toMatch(/^[0-9a-f]{8}7$/)
   })
 
-  it('stays valid when a database is added, whose items it doesn’t have', async ({ expect }) => {
+  it('stays valid when a database is added, but has none of that database’s items', async ({ expect }) => {
     const version = await writeVersion([part(1, 'answer', 7)])
     const latest = [part(1, 'answer', 9), part(2, 'answer', 3)]
     const parts = await readVersion(version, latest)

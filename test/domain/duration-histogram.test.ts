@@ -12,7 +12,7 @@ import {
 const histogramOf = (durations: readonly number[]): DurationHistogram =>
   sumHistograms(durations.map(duration => ({ [bucketOf(duration)]: 1 })))
 
-/** The smallest duration that at least this share of them doesn't exceed. */
+/** The smallest duration that at least this share of the durations doesn't exceed. */
 const exact = (durations: readonly number[], share: number): number =>
   durations.toSorted((left, right) => left - right)[Math.ceil(share * durations.length) - 1] ?? 0
 
@@ -34,7 +34,7 @@ describe('a histogram of durations', () => {
     )
   })
 
-  it('is the same for all durations as the sum of those for each part', ({ expect }) => {
+  it('equals the sum of the histograms of its parts', ({ expect }) => {
     fc.assert(
       fc.property(fc.array(fc.array(anyDuration)), parts => {
         expect(sumHistograms(parts.map(histogramOf))).toEqual(histogramOf(parts.flat()))

@@ -15,7 +15,7 @@ describe("an evaluator's rules", () => {
     ['a rule for the whole output', { type: 'exact' }, ['a', '0'], 'exact'],
     ['a path', { paths: { total: number } }, ['total'], 'number'],
     ['another path', { paths: { total: number } }, ['note'], 'fields'],
-    ['a path that begins alike', { paths: { 'a.b': number } }, ['a'], 'fields'],
+    ['a path that begins the same', { paths: { 'a.b': number } }, ['a'], 'fields'],
     ['everything within a path', { paths: { a: ignore } }, ['a', 'b', '0'], 'ignore'],
     ['a longer path within it', { paths: { a: ignore, 'a.b': number } }, ['a', 'b', 'c'], 'number'],
     ['an item', { paths: { 'items.0': number } }, ['items', '0'], 'number'],

@@ -15,7 +15,7 @@ describe('a name-based UUID', () => {
 const NOW = Date.UTC(2026, 10, 25)
 
 describe('new keys', () => {
-  it.each([1, 2, 3, 16])('differ in each of %i databases, and within a call', databases => {
+  it.each([1, 2, 3, 16])('differ across %i databases, and within a call', databases => {
     const all = Array.from({ length: databases }, (_, database) => newKeys(NOW, 5000, keyLane(database, databases)))
     expect(new Set(all.flat()).size).toBe(5000 * databases)
     expect(all.flat().every(key => key >= firstKeyAt(NOW))).toBe(true)

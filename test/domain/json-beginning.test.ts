@@ -47,7 +47,7 @@ describe('the beginning of JSON', () => {
   })
 })
 
-/** Whether each part of a value is in another, or is the beginning of the part there. */
+/** Whether each part of the beginning is in the value, or is the beginning of the corresponding part. */
 function isBeginningOf(beginning: Json, value: Json): boolean {
   if (typeof beginning !== 'object' || beginning === null) return String(value).startsWith(String(beginning))
   if (typeof value !== 'object' || value === null) return false

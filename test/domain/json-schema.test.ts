@@ -341,7 +341,7 @@ describe('a pattern', () => {
     },
   )
 
-  it('takes operations in proportion to the string’s length', ({ expect }) => {
+  it('takes a number of operations proportional to the string’s length', ({ expect }) => {
     const budget = new Budget()
     expect(compile('^(?:a|aa|a*)*$').test('a'.repeat(1_000_000), budget)).toBe(true)
     expect(() => budget.spend(3_000_000)).not.toThrow()

@@ -25,7 +25,7 @@ describe('the outcome of a candidate', () => {
     ['a word instead of a text', TEXT, 'Refunded', 'unjudged'],
     ['another word', 'refund', 'complaint', 'failed'],
     ['a text instead of a word', 'refund', 'It is a refund', 'failed'],
-    ['a word in other case', 'refund', 'Refund', 'passed'],
+    ['a word in a different case', 'refund', 'Refund', 'passed'],
     ['64 characters', 'a'.repeat(64), 'b', 'failed'],
     ['64 characters of two units each', '😀'.repeat(64), 'b', 'failed'],
     ['65 characters', 'a'.repeat(65), 'b', 'unjudged'],
@@ -40,7 +40,7 @@ describe('the outcome of a candidate', () => {
     ['a text instead of null', null, TEXT, 'failed'],
     ['the same null', null, null, 'passed'],
     ['-0', 0, -0, 'passed'],
-    ['other order of fields', { a: 1, b: TEXT }, { b: TEXT, a: 1 }, 'passed'],
+    ['a different order of fields', { a: 1, b: TEXT }, { b: TEXT, a: 1 }, 'passed'],
     ['a null instead of a missing field', {}, { a: null }, 'failed'],
     ['a missing field instead of null', { a: null }, {}, 'failed'],
     ['a missing text', { a: TEXT, b: 1 }, { b: 1 }, 'failed'],
@@ -54,13 +54,13 @@ describe('the outcome of a candidate', () => {
     ['another text within', { a: [{ b: TEXT }] }, { a: [{ b: OTHER_TEXT }] }, 'unjudged'],
     ['an array instead of an object', {}, [], 'failed'],
     ['an object instead of an array', [1], { 0: 1 }, 'failed'],
-    ['an item less', [1, 2], [1], 'failed'],
-    ['an item more', [1], [1, 2], 'failed'],
-    ['a text less', [TEXT, TEXT], [TEXT], 'failed'],
-    ['a text more', [TEXT], [TEXT, OTHER_TEXT], 'unjudged'],
+    ['one item fewer', [1, 2], [1], 'failed'],
+    ['one item more', [1], [1, 2], 'failed'],
+    ['one text fewer', [TEXT, TEXT], [TEXT], 'failed'],
+    ['one text more', [TEXT], [TEXT, OTHER_TEXT], 'unjudged'],
     ['no items', [1], [], 'failed'],
     ['items instead of none', [], [1], 'failed'],
-    ['other order of items', ['a', 'b'], ['b', 'a'], 'failed'],
+    ['a different order of items', ['a', 'b'], ['b', 'a'], 'failed'],
     ['empty arrays', [], [], 'passed'],
     ['empty objects', {}, {}, 'passed'],
     ['a field that every object inherits', { constructor: 1 }, {}, 'failed'],
@@ -71,8 +71,8 @@ describe('the outcome of a candidate', () => {
 
   it.for<[string, Evaluator, Json, Json, Judgment['outcome']]>([
     ['exact: the same', { type: 'exact' }, { a: TEXT, b: 1 }, { b: 1, a: TEXT }, 'passed'],
-    ['exact: other case', { type: 'exact' }, TEXT, TEXT.toLowerCase(), 'unjudged'],
-    ['exact: other case of a word', { type: 'exact' }, 'Refund', 'refund', 'failed'],
+    ['exact: a different case', { type: 'exact' }, TEXT, TEXT.toLowerCase(), 'unjudged'],
+    ['exact: a different case of a word', { type: 'exact' }, 'Refund', 'refund', 'failed'],
     ['exact: whitespace around a word', { type: 'exact' }, 'refund', 'refund\n', 'failed'],
     ['exact in one part', { paths: { id: { type: 'exact' } } }, { id: 'A', x: 'B' }, { id: 'a', x: 'b' }, 'failed'],
     ['text in one part', { type: 'exact', paths: { x: { type: 'text' } } }, { x: 'B' }, { x: 'b' }, 'passed'],
@@ -105,7 +105,7 @@ describe('the outcome of a candidate', () => {
   const LISTED = { enum: ['Wrong tone', 'Missing facts', null] }
   it.for<[string, Json, string, string, Judgment['outcome']]>([
     ['an enum', LISTED, 'Wrong tone', 'Missing facts', 'failed'],
-    ['an enum in other case', LISTED, 'Wrong tone', 'wrong tone', 'failed'],
+    ['an enum in a different case', LISTED, 'Wrong tone', 'wrong tone', 'failed'],
     ['an enum and a text', LISTED, 'Wrong tone', OTHER_TEXT, 'failed'],
     ['a const', { const: 'Wrong tone' }, 'Wrong tone', OTHER_TEXT, 'failed'],
     ['a string', { type: 'string' }, 'Wrong tone', OTHER_TEXT, 'unjudged'],
@@ -138,7 +138,7 @@ describe('the outcome of a candidate', () => {
     }
   })
 
-  it('may match an explicit text rule even if the schema lists strings', ({ expect }) => {
+  it('can match an explicit text rule even if the schema lists strings', ({ expect }) => {
     const schema = { enum: ['Wrong tone'] }
     expect(judgeOne('Wrong tone', 'wrong tone', { type: 'text' }, schema).outcome).toBe('passed')
   })

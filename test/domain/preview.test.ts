@@ -71,7 +71,7 @@ describe('the preview of an output', () => {
 describe('the preview of an input', () => {
   it.for<[name: string, inputs: Json[], preview: string | null]>([
     [
-      'what the user of a conversation said last',
+      'what the user said last in a conversation',
       [[system, question, { role: 'assistant', content: 'Wait' }]],
       'How long is the warranty?',
     ],

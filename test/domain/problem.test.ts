@@ -16,7 +16,7 @@ describe('the state of a problem', () => {
     ['fixing', { isActive: false, isProven: false }],
     ['proven', { isActive: false }],
     ['live', { isVerified: false }],
-    // An override may activate a candidate without proof.
+    // An override can activate a candidate without proof.
     ['live', { isVerified: false, isProven: false }],
     ['verified', {}],
     ['verified', { isProven: false }],

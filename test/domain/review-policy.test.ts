@@ -6,7 +6,7 @@ describe('sampling', () => {
   it.for(Object.entries(ID_KINDS))('samples %s ids evenly', ([, idOf], { expect }) => {
     const ids = Array.from({ length: 20_000 }, (_, index) => idOf(index))
     for (const sample of [0.01, 0.1, 0.5]) {
-      // 5 standard deviations: a random choice fails once in two million times.
+      // 5 standard deviations: a random choice fails one time in two million.
       const tolerance = 5 * Math.sqrt(ids.length * sample * (1 - sample))
       const picked = ids.filter(id => isSampled(id, sample))
       expect(Math.abs(picked.length - ids.length * sample)).toBeLessThan(tolerance)
@@ -24,7 +24,7 @@ describe('sampling', () => {
   })
 
   it('never changes, and a larger sample includes every smaller one', ({ expect }) => {
-    // Changing these would change which spans are reviewed in every project.
+    // Different ranks would change which spans are reviewed in every project.
     expect(samplingRank('00000000-0000-4000-8000-000000000001')).toBe(1_240_751_685)
     expect(samplingRank('3F2B8C1A-6D4E-4F7A-9B2C-1E5D8A7F6C31')).toBe(
       samplingRank('3f2b8c1a-6d4e-4f7a-9b2c-1e5d8a7f6c31'),

@@ -64,12 +64,12 @@ describe('a trace whose shard changes when an epoch begins', () => {
   const id = '00000001-0000-5000-8000-000000000000'
   const epochs = parseEpochs(`0@1.2 ${FROM}@3 ${2 * FROM}@1.2`)
 
-  it('may be in the next shard shortly before', () => {
+  it('may already be in the next shard shortly before that', () => {
     expect(shardsOfTrace(id, epochs, FROM - MAX_CLOCK_DIFFERENCE_MS - 1)).toEqual([2])
     expect(shardsOfTrace(id, epochs, FROM - MAX_CLOCK_DIFFERENCE_MS)).toEqual([3, 2])
   })
 
-  it('is created in a shard until the last epoch ends in which the shard gets it', () => {
+  it('is created in a shard until the last epoch that puts it there ends', () => {
     expect(endsAt(id, epochs, 2, NOW)).toBeNull()
     expect(endsAt(id, epochs, 3, NOW)).toBe(2 * FROM)
     expect(endsAt(id, epochs.slice(0, 2), 2, NOW)).toBe(FROM)

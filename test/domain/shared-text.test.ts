@@ -124,7 +124,7 @@ describe('the text of an output', () => {
     ],
     ['a message that also calls a tool', { role: 'assistant', content: TEXT, tool_calls: [{ name: 'a' }] }],
     [
-      'a content with two parts',
+      'content with two parts',
       {
         role: 'assistant',
         content: [
@@ -174,7 +174,7 @@ describe('a correction', () => {
     ['changes another field', { role: 'assistant', content: OTHER, name: 'Ada' }],
     ['removes the text', { role: 'assistant', content: null }],
     ['adds a tool call', { role: 'assistant', content: null, tool_calls: [{ name: 'a' }] }],
-    ['is of another form', OTHER],
+    ['has another form', OTHER],
     ['replaces the text with an object', { role: 'assistant', content: { answer: OTHER } }],
   ] satisfies [string, Json][])('has no other form if it %s', ([, approved], { expect }) => {
     expect(written(approved, { from: { role: 'assistant', content: TEXT }, to: TEXT })).toBeUndefined()
@@ -228,7 +228,7 @@ describe('the span that a root is reviewed with', () => {
       [span('a', { timestamp: 2 }), span('b', { timestamp: 1, receivedAt: 5 })],
       'b',
     ],
-    ['the smaller ID at the same time', [span('b'), span('a')], 'a'],
+    ['the smaller id if their times are equal', [span('b'), span('a')], 'a'],
     ['a deeper one that arrives later', [span('a'), span('b', { depth: 2, receivedAt: 5 })], 'b'],
     [
       'the reviewed one, if a deeper one arrives later',

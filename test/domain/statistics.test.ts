@@ -17,7 +17,7 @@ describe("Wilson's interval", () => {
 
   const aSample = fc.nat(10_000).chain(n => fc.tuple(fc.nat(n), fc.constant(n)))
 
-  it('lies within 0 and 1, and contains the proportion', ({ expect }) => {
+  it('lies between 0 and 1, and contains the proportion', ({ expect }) => {
     fc.assert(
       fc.property(aSample, ([successes, n]) => {
         const interval = wilsonInterval(successes, n)
@@ -32,7 +32,7 @@ describe("Wilson's interval", () => {
     )
   })
 
-  it('mirrors the interval of failures', ({ expect }) => {
+  it('mirrors the interval for failures', ({ expect }) => {
     fc.assert(
       fc.property(aSample, ([successes, n]) => {
         fc.pre(n > 0)
@@ -87,7 +87,7 @@ function exactly(
 
 describe("Fisher's exact test", () => {
   it.for([
-    // Fisher, The Design of Experiments, 1935: the lady tasting tea, who names 3 of 4 cups right. One-sided: 17/70.
+    // Fisher, The Design of Experiments, 1935: the lady tasting tea, who gets 3 of 4 cups right. One-sided: 17/70.
     [3, 4, 1, 4, 34 / 70, 17 / 70],
     // Fisher, Statistical Methods for Research Workers: convictions of like-sex twins of criminals. R's fisher.test
     // shows this example, with p = 0.0005367 and one-sided 0.0004652.
@@ -116,7 +116,7 @@ describe("Fisher's exact test", () => {
     )
   })
 
-  it('counts a table that is as likely as the observed one, and differs only by rounding', ({ expect }) => {
+  it('counts a table that is as likely as the observed one, except for rounding', ({ expect }) => {
     // Equal samples: the mirrored table is exactly as likely.
     for (let n = 1; n <= 320; n += 7) {
       const [first, second] = [
@@ -136,7 +136,7 @@ describe("Fisher's exact test", () => {
   })
 })
 
-describe("Newcombe's interval of a difference", () => {
+describe("Newcombe's interval for a difference", () => {
   // Newcombe 1998, table II, method 10: the first proportion minus the second.
   it.for([
     [56, 70, 48, 80, 0.0524, 0.3339],
@@ -162,7 +162,7 @@ describe("Newcombe's interval of a difference", () => {
     expect(newcombeInterval(some, none)).toBeNull()
   })
 
-  it('contains the difference, lies within −1 and 1, and mirrors when the samples change places', ({ expect }) => {
+  it('contains the difference, lies between −1 and 1, and is mirrored when the samples are swapped', ({ expect }) => {
     fc.assert(
       fc.property(aSample(1000), aSample(1000), (first, second) => {
         const interval = newcombeInterval(first, second)
@@ -209,7 +209,7 @@ describe("McNemar's exact test", () => {
         const n = first + second
         fc.pre(n >= 6)
         const doubled = 2n * binomialSum(n, Math.min(first, second))
-        // Keeps 60 digits behind the point.
+        // Keeps 60 digits after the decimal point.
         const exact = Math.min(1, Number((doubled * 10n ** 60n) / 2n ** BigInt(n)) / 1e60)
         const p = mcNemarP(first, second) ?? -1
         expect(Math.abs(p - exact)).toBeLessThanOrEqual(1e-9 * exact + 1e-59)

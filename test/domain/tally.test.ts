@@ -99,7 +99,7 @@ describe('a tally', () => {
       result({ outcome: 'unjudged', saidSame, wasRight, split })
     const tally = tallied([
       result({ change: 'stillRight', wasRight: true }),
-      // A person decided on these two.
+      // A person decided on these two results.
       result({ saidSame: false, wasRight: true }),
       result({ outcome: 'failed', saidSame: true, wasRight: true }),
       unjudged(null, true),
@@ -149,7 +149,7 @@ describe('a tally', () => {
   const fields = (from: number, count: number) =>
     Array.from({ length: count }, (_, index) => ({ path: `f${1000 + from + index}`, agrees: true }))
 
-  it('names 200 fields, the same in any order of results', ({ expect }) => {
+  it('names 200 fields, the same ones in any order of results', ({ expect }) => {
     const results = [0, 150, 100, 400, 50].map(from => result({ fields: fields(from, 50) }))
     const forward = tallied(results).toJSON()
     expect(forward.fields).toHaveLength(MAX_REPORTED_FIELDS)

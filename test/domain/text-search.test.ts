@@ -51,7 +51,7 @@ describe('the strings of JSON that is cut off', () => {
   const value = { 'k"ey': ['one\\', 'tw"o', 'thr\u0001ee', '😀'], n: 1, end: 'x' }
   const json = JSON.stringify(value)
 
-  it('are those of the whole value, but for the last one', ({ expect }) => {
+  it('are those of the whole value, except the last one', ({ expect }) => {
     const whole = [...stringsIn(json)]
     expect(whole).toEqual(['k"ey', 'one\\', 'tw"o', 'thr\u0001ee', '😀', 'n', 'end', 'x'])
     for (let length = 0; length < json.length; length++) {

@@ -6,7 +6,7 @@ import { findingOf, MAX_WATCHED, nextLook, rarerCases, WATCH_LOOKS, type WatchSt
 const stateAt = (look: number, accepted: number, n: number, acceptedBefore: number): WatchState =>
   findingOf({ before: { n, accepted: acceptedBefore }, after: { n: look, accepted } }).state
 
-/** The acceptances at a look that still show no difference: from the first of these numbers to the last. */
+/** The least and the most acceptances at a look that still show no difference. */
 type Bounds = [least: number, most: number]
 
 /**

@@ -14,7 +14,7 @@ const fileOf = (name: string, text: string | Uint8Array): ImportFile => ({
   name,
   async *open() {
     const bytes = typeof text === 'string' ? new TextEncoder().encode(text) : text
-    // Small pieces, so that records and characters are split over them.
+    // Small chunks, so that records and characters are split across them.
     for (let start = 0; start < bytes.length; start += 997) yield bytes.slice(start, start + 997)
   },
 })
@@ -314,7 +314,7 @@ describe('LangSmith', () => {
 })
 
 describe('Phoenix', () => {
-  it('keeps spans and annotations of a real export', async ({ expect }) => {
+  it('keeps spans and annotations from a real export', async ({ expect }) => {
     const org = await newTenant()
     const report = await importInto(org, 'phoenix', PHOENIX)
     const traces = await shown(org)
@@ -352,7 +352,7 @@ describe('Phoenix', () => {
     ])
   })
 
-  it('reads what the Python client writes from dataframes as the same traces', async ({ expect }) => {
+  it('reads the same traces from dataframes that the Python client wrote', async ({ expect }) => {
     const [rest, frames] = [await newTenant(), await newTenant()]
     await importInto(rest, 'phoenix', PHOENIX)
     const report = await importInto(
@@ -460,7 +460,7 @@ describe('Countersign', () => {
 })
 
 describe('bad input', () => {
-  it('names its file, line, and id, and loses nothing else', async ({ expect }) => {
+  it('is reported by file, line, and id, and nothing else is lost', async ({ expect }) => {
     const org = await newTenant()
     const event = (body: object, type = 'trace') => JSON.stringify({ type, body })
     const trace = { trace_id: 'trace_a', name: 'answer', timestamp: '2025-01-01T00:00:00.000Z', status: 'completed' }
@@ -497,7 +497,7 @@ describe('bad input', () => {
     ])
   })
 
-  it('keeps scores of odd types, and never makes up a rating', async ({ expect }) => {
+  it('includes scores of odd types, which are kept without a made-up rating', async ({ expect }) => {
     const org = await newTenant()
     const timestamp = '2025-03-01T09:00:00Z'
     const score = (id: string, fields: object) => ({ id, traceId: 't', name: id, source: 'API', timestamp, ...fields })
@@ -660,7 +660,7 @@ describe('sending', () => {
     expect([report.sent.spans, sizes]).toEqual([2500, [1000, 1000, 500]])
   })
 
-  it('ends when it’s asked to', async ({ expect }) => {
+  it('stops when asked to', async ({ expect }) => {
     const stop = new AbortController()
     stop.abort(new Error('Stopped'))
     const options = {

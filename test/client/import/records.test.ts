@@ -28,9 +28,9 @@ const B = '{"b":[1,"}]\\"\\\\"]}'
 describe('a file', () => {
   it.for([
     ['lines', `{"a":"é😀"}\n${B}\n`, TWO],
-    ['lines without a last break, with CRLF, and a byte order mark', `\uFEFF{"a":"é😀"}\r\n${B}`, TWO],
+    ['lines with CRLF and a byte order mark, without a final line break', `\uFEFF{"a":"é😀"}\r\n${B}`, TWO],
     [
-      'lines with empty ones',
+      'lines and empty lines',
       `\n{"a":1}\n\n \n{"a":2}`,
       [
         [2, { a: 1 }],
@@ -39,7 +39,7 @@ describe('a file', () => {
     ],
     ['an array', `[{"a":"é😀"},\n${B}]`, TWO],
     [
-      'an array over several lines',
+      'an array across several lines',
       `[\n {\n"a": 1\n },\n {"a": 2}\n]\n`,
       [
         [2, { a: 1 }],
@@ -63,7 +63,7 @@ describe('a file', () => {
       ],
     ],
     [
-      'pages over several lines',
+      'pages across several lines',
       `{\n"data":[{"a":1}],"next_cursor":null\n}\n{\n"data":[{"a":2}]}`,
       [
         [1, { a: 1 }],
@@ -92,7 +92,7 @@ describe('a file', () => {
       ],
     ],
     [
-      'a file that was cut in a line',
+      'a file that was cut off within a line',
       `{"a":1}\n{"a":`,
       [
         [1, { a: 1 }],
@@ -100,7 +100,7 @@ describe('a file', () => {
       ],
     ],
     [
-      'an array that was cut',
+      'an array that was cut off',
       `[{"a":1},\n{"a":`,
       [
         [1, { a: 1 }],
@@ -108,7 +108,7 @@ describe('a file', () => {
       ],
     ],
     [
-      'an array that was cut between items',
+      'an array that was cut off between items',
       `[{"a":1},\n`,
       [
         [1, { a: 1 }],
@@ -137,7 +137,7 @@ describe('a file', () => {
     expect(await read(Uint8Array.of(0x1f, 0x8b, 1, 2, 3))).toEqual([[1, "The rest of the file can't be read"]])
   })
 
-  it('may have a record that nests too deep to be written again, which is skipped', async ({ expect }) => {
+  it('may have a record nested too deeply to be written again, which is skipped', async ({ expect }) => {
     const deep = (levels: number) => `{"a":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`
     const found = await read(`${deep(MAX_RECORD_DEPTH)}\n${deep(MAX_RECORD_DEPTH + 1)}\n${deep(50_000)}\n{"a":4}`, 1000)
     expect(found).toEqual([
