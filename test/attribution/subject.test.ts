@@ -210,9 +210,9 @@ describe('the subject of an attribution', () => {
     expect((await subjectOf(org, before.traceKey)).knowledgeDocs).toMatchObject([{ content: 'Old terms' }])
   })
 
-  it('gives precedence to the knowledge docs that the trace mentions if there are too many', {
-    timeout: 60_000,
-  }, async ({ expect }) => {
+  it('prefers knowledge docs that the trace mentions if there are too many', { timeout: 60_000 }, async ({
+    expect,
+  }) => {
     const { org, traceKey, observe } = await newDisputed()
     await org.owner.post(DOC.path, aText(DOC, 'aaa'))
     const project = await stored

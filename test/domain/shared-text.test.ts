@@ -228,7 +228,7 @@ describe('the span that a root is reviewed with', () => {
       [span('a', { timestamp: 2 }), span('b', { timestamp: 1, receivedAt: 5 })],
       'b',
     ],
-    ['the smaller id if their times are equal', [span('b'), span('a')], 'a'],
+    ['the one with the smaller id if the times are equal', [span('b'), span('a')], 'a'],
     ['a deeper one that arrives later', [span('a'), span('b', { depth: 2, receivedAt: 5 })], 'b'],
     [
       'the reviewed one, if a deeper one arrives later',

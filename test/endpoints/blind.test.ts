@@ -23,14 +23,14 @@ const WORD = 'zanzibar'
 /** Three other reviewers. */
 type Others = Readonly<Record<'ann' | 'bob' | 'cem', Client>>
 
-/** A trace with a span to review. Its root has no output, or the span's, and is then reviewed with it. */
+/** A trace with a span to review. Its root has no output, or has the span's output and is reviewed with the span. */
 interface BlindPlace extends Place {
   rootId: string
 }
 
 /** Something that others do with a separate span, and what they did with that span before. */
 interface Deed {
-  /** By default a step that the policy's sample includes. */
+  /** By default, a step that the policy's sample includes. */
   stepId?: string
   /** Happens under an earlier policy, which asks for five reviewers instead of three. */
   earlier?: (others: Others, place: BlindPlace) => Promise<unknown>
@@ -38,7 +38,7 @@ interface Deed {
   now: (others: Others, place: BlindPlace) => Promise<unknown>
 }
 
-/** A step whose outputs reviewers are offered only if a rule adds them, and the step of outputs that are decided. */
+/** A step whose outputs are offered to reviewers only if a rule adds them, and a step whose outputs are decided. */
 const [RARE_STEP, DECIDED_STEP] = ['rare', 'decided']
 
 const ACCEPT = { decision: 'accept' }
@@ -116,7 +116,7 @@ const DEEDS = {
 
 const deeds: readonly (readonly [string, Deed])[] = Object.entries(DEEDS)
 
-/** These two callers request everything with every filter; the others, without filters. */
+/** These two callers request everything with every filter; the others use no filters. */
 const FULL = ["a manager's session", 'a reviewing key without a user'] as const
 
 const ALL = ['ingest', 'read', 'review', 'manage']
@@ -180,7 +180,7 @@ async function newBlindWorld() {
   const watching = (await org.owner.post('/api/webhooks', subscriber)).body
   const people = await newPeople(org)
   const voted = { sample: 1, reviewers: 3, blind: true }
-  // The root of a trace is reviewed with a span below it, by that span's policy.
+  // The root of a trace is reviewed with a span below it, under that span's policy.
   const steps = { [RARE_STEP]: { ...voted, sample: 1e-9 }, 'support-answer': { ...voted, blind: false } }
   const setPolicy = (policy: object) => org.owner.put(`/api/projects/${org.project.id}/review-policy`, policy)
   await setPolicy({ default: { ...voted, reviewers: 5 } })
@@ -361,7 +361,7 @@ const anonymous = ({ status, headers, body }: ApiResponse) =>
     .replace(/trace_[0-9a-f]+/g, 'trace')
     .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'time')
 
-/** What a caller saw, without sums over a project that count what engines answer. */
+/** What a caller saw, without project-wide sums that count engines' answers. */
 const withoutSums = (seen: ReadonlyMap<string, Seen>): Map<string, Seen> =>
   new Map(
     [...seen]
@@ -374,7 +374,7 @@ const isProblem = (path: string) => /^\/api\/problems\/[^/]+$|"get_problem"/.tes
 const examplesIn = (body: unknown): unknown =>
   body !== null && typeof body === 'object' && 'examples' in body ? body.examples : body
 
-/** These also call every tool that reads. Sessions can't use MCP. */
+/** These callers also call every tool that reads. Sessions can't use MCP. */
 const WITH_TOOLS: readonly string[] = [FULL[1], 'an agent', "a user's agent"]
 
 const seeByTools = (caller: Client) => {
@@ -383,8 +383,8 @@ const seeByTools = (caller: Client) => {
 }
 
 /**
- * What a caller reads, by its place in the list. In `.ci/nightly`, that's everything. In `npm test`, each filter is used by
- * one of the callers who are asked for everything, and others read a third.
+ * What a caller reads, by its place in the list. In `.ci/nightly`, that's everything. In `npm test`, the callers in
+ * `FULL` divide the filters between them, and each of the others reads a third of the paths.
  */
 function pathsFor(name: string, index: number): string[] {
   const isFull = FULL.some(each => each === name)
@@ -412,8 +412,8 @@ const seeAll = async (callers: ReadonlyMap<string, Client>) => {
 }
 
 /**
- * The differences between what a caller saw, except for how much people have reviewed, and for the spans that left the
- * queue or came back.
+ * The differences in what a caller saw, except in how much people have reviewed and in which spans left the queue or
+ * came back.
  */
 function differences(before: ReadonlyMap<string, Seen>, after: ReadonlyMap<string, Seen>): string[] {
   return [...before].flatMap(([path, then]) => {

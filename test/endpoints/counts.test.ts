@@ -32,14 +32,14 @@ async function costOf(
 
 const large = 'x'.repeat(20_000)
 
-// Several databases take more calls, at the same time.
+// Several databases take more calls, which run at the same time.
 describe.skipIf(isSharded)('platform calls', () => {
   it.for([
     ['in one trace', 100, { attributes: { 'gen_ai.operation.name': 'execute_tool' } }, 0],
     ['in ten traces', 10, { attributes: { 'gen_ai.operation.name': 'execute_tool' } }, 0],
     ['that call a model', 10, {}, 1],
   ] as const)(
-    'an export of 100 spans %s takes one read and one batch of writes, two rows per span, three per model call',
+    'an export of 100 spans %s takes one read and one batch of writes: two rows per span, three per model call',
     async ([, spansATrace, fields, modelUse], { expect }) => {
       const org = await newOrg()
       await exportSpans(org, [anExportedSpan()])
@@ -235,7 +235,7 @@ describe.skipIf(isSharded)('platform calls', () => {
     const { bindings, counts } = countingBindings()
     const results = await resultsOf(org, events, bindings)
     expect(results.filter(({ status }) => status !== 201)).toEqual([])
-    // One looks up the trace. The rows keep the beginnings of the values, which fill three parameters.
+    // One round trip looks up the trace. The rows keep the beginnings of the values, which fill three parameters.
     expect(counts).toEqual({
       ...NOTHING,
       d1RoundTrips: 4,
@@ -270,7 +270,7 @@ describe.skipIf(isSharded)('platform calls', () => {
     ['the attribution quality', '/api/attribution-quality?projectSlug=support&engine=rules'],
     ['the compared answers', '/api/attribution-quality/answers?projectSlug=support&agrees=false'],
     ['the agreement of reviewers', '/api/agreement?projectSlug=support&stepId=a'],
-    ['the outputs behind it', '/api/agreement/outputs?projectSlug=support&label=decision'],
+    ['the outputs behind the agreement', '/api/agreement/outputs?projectSlug=support&label=decision'],
     ['a list of knowledge docs', '/api/knowledge-docs?projectSlug=support'],
     ['a search with several fields', '/api/v1/traces/search?a=1&b=2&c=3&name=a&status=running'],
   ] as const)('%s takes one round trip', async ([, path], { expect }) => {
@@ -294,18 +294,18 @@ describe.skipIf(isSharded)('platform calls', () => {
 
   it.for([
     // The decision and its index by time, the span and its index of reviewed spans, the trace, the audit entry, and the
-    // count of such decisions on the day. For the step's first decision, its dataset, the dataset's index and position,
+    // day's count of such decisions. For the step's first decision, also its dataset, the dataset's index and position,
     // and the item.
     ['an acceptance takes two round trips and eleven rows', { decision: 'accept' }, 11, 0],
-    // The case and its index, and the count of such cases on the day. For a problem's first case, its id and the index of
-    // new ones.
+    // The case and its index, and the day's count of such cases. For a problem's first case, also the problem's id and
+    // the index of new problems.
     ['a correction takes five more rows', { decision: 'correct', approvedOutput: 'No' }, 16, 0],
     // The comment and its index by trace.
     ['a decision with a comment takes two more rows', { decision: 'accept', comment: 'Good' }, 13, 0],
     // The index of decisions with an error type.
     ['a decision with an error type takes one more row', { decision: 'accept', errorType: 'reasoning_error' }, 12, 0],
     ['a large correction takes two more R2 calls', { decision: 'correct', approvedOutput: large }, 16, 1],
-  ] as const)('%s, and sent again one round trip and no rows', async ([, body, rowsWritten, puts], { expect }) => {
+  ] as const)('%s, and sent again, one round trip and no rows', async ([, body, rowsWritten, puts], { expect }) => {
     const { org, spanId } = await newReviewed({ answer: 'Yes' })
     await org.bearer().get('/api/prompts?projectSlug=support')
     const path = `/api/spans/${spanId}/review`
@@ -319,7 +319,7 @@ describe.skipIf(isSharded)('platform calls', () => {
     })
   })
 
-  it('an acceptance of a large output copies nothing, and reads it for the schema check and for the response', async ({
+  it('an acceptance of a large output copies nothing, and reads it for the schema check and the response', async ({
     expect,
   }) => {
     const { org, spanId } = await newReviewed({ text: large })
@@ -349,10 +349,10 @@ describe.skipIf(isSharded)('platform calls', () => {
     const { versionId } = (await org.owner.post('/api/prompts', prompt)).body
     const spanIds = Array.from({ length: 3 }, () => crypto.randomUUID())
     for (const span_id of spanIds) await step({ span_id, prompt_version_id: versionId })
-    // Without the reviewer's first count of the day.
+    // The reviewer's first decision of the day also adds a count, so it isn't measured.
     await costOf(org, 'put', `/api/spans/${spanIds[0]}/review`, { decision: 'accept' })
     const cost = await costOf(org, 'put', `/api/spans/${spanIds[1]}/review`, { decision: 'accept' })
-    // As in a step that has a dataset, and the index by version. The watch is read after the response.
+    // As in a step that has a dataset, plus the index by version. The watch is read after the response.
     expect(cost).toEqual({ ...NOTHING, d1RoundTrips: 2 + 1, rowsWritten: 7 + 2 + 1 })
   })
 
@@ -366,11 +366,11 @@ describe.skipIf(isSharded)('platform calls', () => {
     // For each decision, the decision and its index, the span and its index, the audit entry, and the item; then the
     // trace, the count, and the new dataset, its index, and its position.
     expect(await decideAll({ decision: 'accept' })).toMatchObject({ d1RoundTrips: 2, rowsWritten: 20 * 6 + 1 + 1 + 3 })
-    // The number of current decisions is unchanged, so the counts aren't written. Because a root may still have the item
-    // of an earlier decision, the trace's items are due, which takes the trace and its index.
+    // The number of current decisions is unchanged, so the counts aren't written. Because a root may still have an
+    // earlier decision's item, the trace's items are due, which takes the trace and its index.
     expect(await decideAll({ decision: 'accept', comment: 'Sure' })).toMatchObject({ rowsWritten: 20 * 8 + 1 + 1 + 2 })
-    // One count row changes: fewer acceptances and more corrections. Each correction is a case, with its index. They share
-    // a count, and the problem's id and its index.
+    // One count row changes: fewer acceptances and more corrections. Each correction adds a case and its index.
+    // Together, they add a count, and the problem's id and its index.
     expect(await decideAll({ decision: 'correct', approvedOutput: 'No' })).toMatchObject({
       rowsWritten: 20 * 8 + 1 + 1 + 1 + 2 + 3,
     })
@@ -383,7 +383,7 @@ describe.skipIf(isSharded)('platform calls', () => {
     })
   })
 
-  it('the next correction of a problem takes three rows for its case, and an acceptance none', async ({ expect }) => {
+  it('the next correction in a problem takes three rows for its case, and an acceptance none', async ({ expect }) => {
     const { org, step } = await newReviewed('Yes')
     await org.bearer().get('/api/prompts?projectSlug=support')
     const spanIds = Array.from({ length: 3 }, () => crypto.randomUUID())
@@ -480,7 +480,7 @@ describe.skipIf(isSharded)('platform calls', () => {
     const { userId } = await reviewerOf(org)
     for (const [round, count] of [1, 2].entries()) {
       const body = { spanIds: spanIds.slice(0, count), userIds: [userId] }
-      // The assignment, its entry in the index of open ones, and the audit entry.
+      // The assignment, its entry in the index of open assignments, and the audit entry.
       const cost = { ...NOTHING, d1RoundTrips: 4, rowsWritten: 3 }
       expect(await costOf(org, 'post', '/api/review-queue/assign', body), `${round}`).toEqual(cost)
       expect(await costOf(org, 'post', '/api/review-queue/assign', body)).toEqual({
@@ -511,7 +511,7 @@ describe.skipIf(isSharded)('platform calls', () => {
     )
   })
 
-  it('a new output in a trace with reviews takes more round trips: for its items, and to return it to the queue', async ({
+  it('a new output in a trace with reviews takes more round trips: for its items and its return to the queue', async ({
     expect,
   }) => {
     const { org, trace_id, spanId, review, step } = await newReviewed('Yes')
@@ -534,7 +534,7 @@ describe.skipIf(isSharded)('platform calls', () => {
     })
   })
 
-  it('a call with any number of results takes seven round trips and two rows a result', async ({ expect }) => {
+  it('a call with any number of results takes seven round trips and two rows per result', async ({ expect }) => {
     const bench = await newBench(Array.from({ length: 102 }, () => ({ expected: 1 })))
     const { path } = await bench.begin()
     const outputs = bench.ids.map(itemId => ({ itemId, output: 2 }))
@@ -550,9 +550,9 @@ describe.skipIf(isSharded)('platform calls', () => {
   }) => {
     const { askAsync, job } = await newDisputed()
     await askAsync(withMessages().bindings)
-    // The claim writes the job and its index of due jobs. The end writes the result, the job, which leaves the index,
-    // and the count of such answers on the day. Of its problem, the case with its index, the count, and the id with its
-    // index, because it's the first.
+    // The claim writes the job and its entry in the index of due jobs. The end writes the result, the job, which leaves
+    // the index, and the day's count of such answers. The problem takes the case with its index, the count, and, for
+    // its first case, the id with its index.
     for (const cost of [
       { d1RoundTrips: 6, rowsWritten: 10 },
       { d1RoundTrips: 2, rowsWritten: 0 },

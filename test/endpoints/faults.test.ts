@@ -25,10 +25,10 @@ import { receive } from '../support/webhooks.ts'
  * only advances, to the next timer, while nothing but a hanging call is in flight. The tests therefore measure how long
  * the service waits, no matter how slow the machine is.
  *
- * `npm test` tries a fifth of the combinations, or more if a request makes few calls: every fault on every request, at
- * every call, but not every fault at every call. Each request gets a different fifth, so calls that all requests make,
- * such as authentication, meet every fault. A call that stores nothing doesn't get faults that differ from others only in
- * that it takes effect. ALL_FAULTS=yes tries all combinations, as `.ci/nightly` does.
+ * `npm test` tries a fifth of the combinations, or more if a request makes few calls: every fault on every request, and
+ * a fault at every call, but not every fault at every call. Each request gets a different fifth, so calls that all
+ * requests make, such as authentication, meet every fault. A call that stores nothing doesn't get faults that differ
+ * from others only in that the call takes effect. ALL_FAULTS=yes tries all combinations, as `.ci/nightly` does.
  */
 
 /** The reference client and OpenTelemetry's exporters give up on a request after these timeouts. */
@@ -103,8 +103,8 @@ const FIFTH = 5
 const isOfStoring = ({ takesEffect, stays }: Fault): boolean => takesEffect && !stays && env.ALL_FAULTS === ''
 
 /**
- * The faults to try on a request, and the call that each hits. Each request gets every fault that can make a difference, and
- * each call gets at least one. If a fault can hit only one or two calls, it hits them all.
+ * The faults to try on a request, and the call that each hits. Each request gets every fault that can make a
+ * difference, and each call gets at least one. If a fault can hit only one or two calls, it hits them all.
  */
 function strikesOn(calls: readonly Call[], request: number): (readonly [string, Strike])[] {
   const faults = Object.entries(FAULTS)
@@ -209,7 +209,7 @@ const WITHOUT_ID = [
   'POST /api/webhooks/{webhookId}/deliveries/{deliveryId}/replay',
 ]
 
-/** The first of these calls adds what later ones find or replace. */
+/** The first call to each of these endpoints adds what later calls find or replace. */
 const ADDS_ONCE = [
   'POST /api/v1/traces/{trace_id}/attribute',
   'PUT /api/spans/{spanId}/review',
@@ -218,7 +218,7 @@ const ADDS_ONCE = [
   'POST /api/webhooks/{webhookId}/rotate-secret',
 ]
 
-/** These store an agent's decisions as suggestions. */
+/** Endpoints that store an agent's decisions as suggestions. */
 const BY_AGENTS = ['PUT /api/spans/{spanId}/review', 'POST /api/reviews']
 
 const requests = endpoints
@@ -360,7 +360,7 @@ const outsideOf = (allowed: readonly number[], response: ApiResponse): number[] 
 
 const ALL_SCOPES = ['ingest', 'read', 'review', 'manage']
 
-/** Whether a call may have stored something other than the limiter's count, by its result. */
+/** Whether a call may have stored something other than the limiter's count, judging by its result. */
 const hasStored = (binding: Binding, result: unknown): boolean =>
   binding === 'DB' ? [result].flat().some(each => v.is(Written, each)) : binding !== 'RATE_LIMITER'
 
@@ -404,18 +404,18 @@ const COUNTERS: Readonly<Record<string, string[]>> = {
   ...(isSharded && { problem_ids: [] }),
 }
 
-/** Tables that sending events changes at any time, with the columns to count. `recorded_events` has the events. */
+/** Tables that sending can change at any time, and the columns to count. `recorded_events` has the events. */
 const SENDING: Readonly<Record<string, string[]>> = { webhooks: ['id'], webhook_events: [], webhook_deliveries: [] }
 
 interface Counting {
-  /** The columns of each table. */
+  /** The columns in each table. */
   columns: Map<string, string[]>
   statement: D1PreparedStatement
 }
 
 /**
- * A statement with a column for each table, which has the counts of its columns. A batch with a statement for each table
- * takes twice as long.
+ * A statement that returns a column for each table, with the counts for the table's columns. A batch with a statement
+ * for each table takes twice as long.
  */
 async function prepareCounting(database: D1Database): Promise<Counting> {
   const all = await columnsIn(database)
@@ -423,7 +423,7 @@ async function prepareCounting(database: D1Database): Promise<Counting> {
   const columns = new Map(counted.filter(([table, names]) => names.length > 0 && !isCopy(database, table)))
   const selected = [...columns].map(([table, names]) => {
     const counts = names.map(name => (table in COUNTERS ? `coalesce(sum("${name}"), 0)` : `count("${name}")`))
-    // A function takes 32 arguments.
+    // A function takes at most 32 arguments.
     const parts = chunksOf(counts, 31).map(part => `concat_ws(' ', ${part.join(', ')})`)
     return `(select concat_ws(' ', ${parts.join(', ')}) from "${table}") as "${table}"`
   })
@@ -445,7 +445,7 @@ async function countAll(countings: readonly Counting[]): Promise<Record<string, 
   return sum
 }
 
-/** The same in one database. */
+/** The same numbers in one database. */
 async function countValues({ columns, statement }: Counting): Promise<Record<string, number>> {
   const row = (await statement.first<Record<string, string>>()) ?? {}
   return Object.fromEntries(

@@ -75,7 +75,7 @@ describe.for(withBody)('%s', ([, contract]) => {
         ...(how === 'with content-length' && { 'content-length': String(bytes.byteLength) }),
         ...(how.includes('wrong') && { 'content-length': '10' }),
       }
-      // Its content-length is enough to reject it before any of it is read.
+      // The content-length is enough to reject the body before any of it is read.
       const body = how === 'with content-length' ? '{' : new Blob([bytes]).stream()
       const url = `https://countersign.test${sampleOf(contract).path(world)}`
       const response = await send(new Request(url, { method: contract.method, headers, body }))
@@ -122,7 +122,7 @@ describe.for(named.filter(([, { query }]) => query && 'projectSlug' in query.ent
 })
 
 describe.for(named.filter(([, { scope }]) => scope !== 'public' && scope !== 'admin'))('%s', ([, contract]) => {
-  it('429s before it checks the body or the query, and after it checks the scope', async ({ expect }) => {
+  it('429s before it checks the body or the query, but after it checks the scope', async ({ expect }) => {
     const spent = async (scopes: readonly string[]) => {
       const key = client({
         'x-api-key': await org.keyFor({ scopes, rateLimitPerMinute: 1 }),
@@ -172,7 +172,7 @@ describe('any request', () => {
     expect(response.body).toBeUndefined()
   })
 
-  it('may come from any origin with a key', async ({ expect }) => {
+  it('with a key may come from any origin', async ({ expect }) => {
     const preflight = await send(new Request('https://countersign.test/api/v1/traces', { method: 'OPTIONS' }))
     expect(preflight.status).toBe(204)
     expect(preflight.headers.get('access-control-allow-origin')).toBe('*')

@@ -65,7 +65,7 @@ describe.for(contracts.filter(([, contract]) => sampleOf(contract).namesTenants)
   })
 })
 
-describe('the same ids in two organizations', () => {
+describe('two organizations with the same ids', () => {
   it('never affect each other', async ({ expect }) => {
     const body = { trace_id: 'trace_shared', name: 'shared', timestamp: '2026-11-20T10:00:00.000Z', status: 'running' }
     const ids = []

@@ -91,7 +91,7 @@ describe('starting an experiment', () => {
     expect((await org.read.get(`/api/experiments/${id}`)).body).toMatchObject({ projectId: org.project.id })
   })
 
-  it('with the id of one in a project that is being deleted is a conflict', async ({ expect }) => {
+  it('with the id of an experiment in a project that is being deleted is a conflict', async ({ expect }) => {
     const { org, begin } = await newBench([{ expected: 1 }])
     const { id } = await begin()
     await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
@@ -201,7 +201,7 @@ describe('starting an experiment', () => {
     expect(await post({ sample: 10 })).toMatchObject({ status: 201, body: { items: 10 } })
   })
 
-  it('accepts items of at most 100 splits', async ({ expect }) => {
+  it('accepts items from at most 100 splits', async ({ expect }) => {
     const splits = Array.from({ length: MAX_EXPERIMENT_SPLITS }, (_, index) => ({
       expected: 1,
       split: `part-${index}`,
@@ -291,7 +291,7 @@ describe('the experiments of a project', () => {
     expect(await list(`datasetId=${other.id}`)).toEqual([])
   })
 
-  it('are not listed by a dataset of another project', async ({ expect }) => {
+  it('are not listed by a dataset in another project', async ({ expect }) => {
     const { org, begin } = await newBench([{ expected: 1 }])
     await begin()
     await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })

@@ -164,7 +164,7 @@ describe('expiry', () => {
 })
 
 describe('the sweep of unreferenced objects', () => {
-  it("keeps results' values and deletes those that no result has", async ({ expect }) => {
+  it("keeps results' values and deletes values that no result has", async ({ expect }) => {
     const bench = await newBench([{ expected: 1 }, { expected: 2 }])
     const [first = '', second = ''] = bench.ids
     const { sendOutputs, items } = await bench.begin()

@@ -231,7 +231,7 @@ describe('a version meets a gate', () => {
     expect((await activate()).body.details).toMatchObject([{ path: 'maxAgeDays' }])
   })
 
-  it('by none of its conditions without an experiment', async ({ expect }) => {
+  it('with none of its conditions met if there is no experiment', async ({ expect }) => {
     const { setGate, state, activate } = await newProof(1)
     await setGate({ minItems: 2, minPassRate: 0.9 })
     expect(await state()).toMatchObject({
@@ -298,7 +298,7 @@ describe('a version meets a gate', () => {
     expect((await state()).met).toBe(true)
   })
 
-  it('when the dataset moves on', async ({ expect }) => {
+  it('even after the dataset moves on', async ({ expect }) => {
     const { org, datasetId, ids, add, setGate, prove, state } = await newProof(2)
     await setGate({ minItems: 2, minPassRate: 1 })
     const { id } = await prove(['passed'])
@@ -330,7 +330,7 @@ describe('a version meets a gate', () => {
     expect(await state()).toMatchObject({ experimentId: proof.id, met: true })
   })
 
-  it('not with an experiment that is running or cancelled, or on another step', async ({ expect }) => {
+  it('not with an experiment that is running or canceled, or on another step', async ({ expect }) => {
     const { org, setGate, begin, state, versionId } = await newProof(2)
     await setGate({})
     const run = await begin({ promptVersionId: versionId })
@@ -660,7 +660,7 @@ describe('renaming steps', () => {
     expect((await org.read.get(`/api/datasets/${datasetId}`)).body.evaluator).toEqual({ type: 'exact' })
   })
 
-  it('is only for people if there is a gate or an evaluator', async ({ expect }) => {
+  it('requires a person if there is a gate or an evaluator', async ({ expect }) => {
     const proof = await newProof(0)
     const { org, datasetId, setGate, gatePath } = proof
     const agent = org.clientOf(await org.keyFor({ actsAs: 'agent' }))

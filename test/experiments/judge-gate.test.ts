@@ -18,7 +18,7 @@ const JUDGE: readonly Reply[] = [
 const SAME = 'These are not the same words.'
 const OTHER = 'It is one year.'
 
-/** A tenant with a gate, a draft of its step's prompt, and a model. Of the items, production was right about the first. */
+/** A tenant with a gate, a draft of its step's prompt, and a model. Production was right only about the first item. */
 async function newGated(gate: object = { minItems: 1, allowJudge: true }) {
   const org = await newOrg()
   const right = await newStep(org, { output: EXPECTED })
@@ -38,7 +38,7 @@ async function newGated(gate: object = { minItems: 1, allowJudge: true }) {
   const messages = withMessages(bindings)
   const withModel = org.clientOf(org.ownerKey, messages.bindings)
   const { organization } = await storeOf(org)
-  /** Sends the outputs for the items, in the order right, wrong, and two imported ones. */
+  /** Sends the outputs for the items in this order: right, wrong, and two imported ones. */
   const prove = async (outputs: readonly string[], fields: object = {}, by = withModel) => {
     const experiment = await bench.begin({ promptVersionId: versionId, ...fields })
     const ids = [right.spanId, wrong.spanId, ...bench.ids]
@@ -147,7 +147,7 @@ describe('a gate that lets a model judge', () => {
     expect((await activate()).status).toBe(200)
   })
 
-  it('follows its switch without another experiment', async ({ expect }) => {
+  it('follows changes to allowJudge without another experiment', async ({ expect }) => {
     const { prove, state, setGate, withModel } = await newGated({ minItems: 4, maxUnjudged: 0 })
     const experiment = await prove([SAME])
     expect(await state()).toMatchObject({ met: false, judging: null, gate: { allowJudge: false } })
@@ -160,7 +160,7 @@ describe('a gate that lets a model judge', () => {
     expect(unmetOf(await state())).toEqual({ minItems: 0, maxUnjudged: 4 })
   })
 
-  it('keeps its frozen counts when a judged trace is deleted, and the judgment is gone', async ({ expect }) => {
+  it('keeps its frozen counts when a judged trace is deleted, but the judgment is gone', async ({ expect }) => {
     const { prove, state, org, right, agreement } = await newGated(STRICT)
     const experiment = await prove([SAME])
     await experiment.work()

@@ -139,7 +139,7 @@ describe('asking a model about unjudged items', () => {
     })
   })
 
-  it('needs a model: 409 says how to configure one', async ({ expect }) => {
+  it('needs a model, and a 409 says how to configure one', async ({ expect }) => {
     const { run, org } = await newCourt([SAME], 1)
     const experiment = await run(['other words'])
     const refused = await experiment.ask(org.owner)
@@ -210,7 +210,7 @@ describe('asking a model about unjudged items', () => {
     expect((await third.report()).judging).toMatchObject({ waiting: 1, unanswered: 1, job: { status: 'done' } })
   })
 
-  it('covers more results than one page, with a limited number of calls at a time', async ({ expect }) => {
+  it('covers more results than fit on one page, with a limited number of calls at a time', async ({ expect }) => {
     const count = JUDGED_PAGE + 5
     const { run, modelRequests } = await newCourt([{ ...SAME, delayMs: 5 }], count)
     const experiment = await run(wordings(count))
@@ -317,7 +317,7 @@ describe('a model that fails', () => {
     const { run, modelRequests } = await newCourt([...Array(answered).fill(SAME), hanging], count)
     const experiment = await run(wordings(count))
     await experiment.ask()
-    // This run never ends, like that of a worker that was killed.
+    // Like the run of a worker that was killed, this one never ends.
     void experiment.work().catch(() => {})
     await vi.waitFor(async () => expect((await experiment.report()).judging.same).toBe(answered), { timeout: 20_000 })
     // Each call renews the lease first, so the run is quiet once all calls in flight have reached the model.

@@ -18,7 +18,7 @@ const QUESTIONS = ['Is it waterproof?', 'How long is the warranty?', 'Where is m
 const TOPICS = ['product', 'warranty', 'delivery', 'returns']
 const textOf = (place: number) => `You asked about ${TOPICS[place]}, and this is the whole answer to it.`
 
-it('leads from corrected outputs to a version that is proven, active, and rolled back', async ({ expect }) => {
+it('corrected outputs lead to a version that is proven, activated, and rolled back', async ({ expect }) => {
   const org = await newOrg()
   const prompt = (await org.owner.post('/api/prompts', { projectSlug: 'support', stepId: STEP, content: 'Answer.' }))
     .body

@@ -199,7 +199,7 @@ describe('a report', () => {
     expect(await lenient.report()).toMatchObject({ evaluator: { paths }, counts: { passed: 1 } })
   })
 
-  it("treats strings of the schema's enumerations as strict", async ({ expect }) => {
+  it("treats strings in the schema's enumerations as strict", async ({ expect }) => {
     const { org, ids, begin } = await newBench([{ expected: { kind: 'very late' } }])
     const [itemId = ''] = ids
     const free = await begin()
@@ -283,7 +283,7 @@ describe('comparing two experiments', () => {
   const compare = async ({ org }: Bench, a: { id: string }, b: { id: string }, query = '') =>
     (await org.read.get(`/api/experiments/${a.id}/compare/${b.id}?${query}`)).body
 
-  it('counts the items that passed in either', async ({ expect }) => {
+  it('counts the items that passed in either experiment', async ({ expect }) => {
     const bench = await newBench(ten)
     const a = await run(bench, { right: [0, 7, 8] })
     const b = await run(bench, { right: [1, 2, 3, 4, 5, 6, 7, 8], missing: [0] })

@@ -104,7 +104,7 @@ describe('a result', () => {
     expect(errors.toSorted()).toEqual(['Broke', 'No result had arrived when the experiment was finished'])
   })
 
-  it('for an item that the experiment does not have is rejected, and affects no other', async ({ expect }) => {
+  it('for an item that the experiment does not have is rejected, and affects no other result', async ({ expect }) => {
     const { ids, begin, add } = await newBench([
       { expected: 1, split: 'test' },
       { expected: 2, split: 'train' },
@@ -230,7 +230,7 @@ describe('an experiment', () => {
     expect(await sendOutputs({ [ids[2] ?? '']: 2 })).toEqual([409])
   })
 
-  it('can be cancelled, and keeps its results', async ({ expect }) => {
+  it('can be canceled, and keeps its results', async ({ expect }) => {
     const { ids, begin } = await newBench(numbers(3))
     const { sendOutputs, finish, cancel, report } = await begin()
     await sendOutputs({ [ids[0] ?? '']: 0 })

@@ -31,7 +31,7 @@ describe('accepting an output', () => {
       { id: itemId, expected: ['two words'], review: reviewed.body.review },
     ])
     expect(await expectedOf(bench, itemId)).toEqual(['two words', 'the same in other words'])
-    // Its version is older than the alternative.
+    // This experiment's version is older than the alternative.
     await other.sendOutputs({ [itemId]: 'the same in other words' })
     expect(await other.report()).toMatchObject({ counts: { passed: 0, unjudged: 1 } })
     const after = await bench.begin()
@@ -80,7 +80,7 @@ describe('accepting an output', () => {
     })
   })
 
-  it('ends with the next decision on the span', async ({ expect }) => {
+  it('lasts until the next decision on the span', async ({ expect }) => {
     const bench = await newBench()
     const { spanId, review: decide } = await newStep(bench.org, { output: 'some words' })
     await decide({ decision: 'accept' })
@@ -200,7 +200,7 @@ describe('a decision on an output', () => {
     expect(await report()).toMatchObject({ counts: { passed: 1 } })
   })
 
-  it('is possible after the experiment was cancelled', async ({ expect }) => {
+  it('is possible after the experiment is canceled', async ({ expect }) => {
     const { ids, begin } = await newBench([{ expected: 'some words' }, { expected: 1 }])
     const { sendOutputs, cancel, review, report } = await begin()
     await sendOutputs({ [ids[0] ?? '']: 'other words' })

@@ -213,7 +213,7 @@ describe("a prompt's watch", () => {
       after: { n: 0 },
       looks: [],
     })
-    // Several in one minute.
+    // Several activations in one minute.
     const third = await addVersion()
     await activate(third)
     await activate(second)
@@ -342,13 +342,13 @@ describe("a prompt's watch", () => {
     expect(await env.DB.prepare(left).bind(row.key).first('n')).toBe(0)
   })
 
-  it('is stored by cron if the reviewer’s request failed to, and only once', async ({ expect }) => {
+  it('is stored by cron, and only once, if the reviewer’s request failed to store it', async ({ expect }) => {
     const { decided, firstId, replace, promptId, watch } = await newWatched()
     const versionId = await replace(20, 0, firstId)
     await decided(versionId, 0, 20)
     await env.DB.prepare('delete from watch_looks').run()
     await env.DB.prepare("delete from sweeps where name = 'watches'").run()
-    // Each run follows only a few prompts, and other tests also have some.
+    // Each run follows only a few prompts, and other tests also have prompts.
     for (let run = 0; run < 30 && (await looksOf(promptId)).length === 0; run++) await sweep(env, Date.now())
     const stored = await looksOf(promptId)
     expect(stored).toHaveLength(1)

@@ -4,7 +4,7 @@ import { type Schema, Validator } from '@cfworker/json-schema'
 
 export interface Message {
   required?: boolean
-  /** By media type. Only files have others than JSON. */
+  /** By media type. Only files have media types other than JSON. */
   content?: { 'application/json'?: { schema: Schema }; [type: string]: { schema: Schema } | undefined }
 }
 

@@ -17,7 +17,7 @@ const RUNS = 8
 /** The minimum number of seeds, even in a short run, before an operation that never succeeded fails the test. */
 const MAX_ROUNDS = 5
 
-/** The most requests in a run, after one to each operation. */
+/** The maximum number of requests in a run after the first one to each operation. */
 const REQUESTS = 100
 
 /** The time limit for shrinking a failure. */
@@ -70,7 +70,8 @@ function steps(operations: readonly Operation[]): fc.Arbitrary<(Plan | Repetitio
 }
 
 /**
- * A list with a value from each arbitrary. Shrinking drops halves, then quarters and so on, that aren't needed to fail.
+ * A list with a value from each arbitrary. Shrinking drops halves, then quarters, and so on, that the failure doesn't
+ * need.
  */
 function droppable<T>(each: readonly fc.Arbitrary<T>[]): fc.Arbitrary<T[]> {
   const half = Math.ceil(each.length / 2)

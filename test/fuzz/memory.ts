@@ -1,6 +1,6 @@
 /**
- * Remembers strings from a tenant's responses by normalized name, so that later requests can use them. A trace's `id`, a
- * `trace_id` and a `traceId` all have a name that ends in `traceid`.
+ * Remembers strings from a tenant's responses by normalized name, so that later requests can use them. A trace's `id`,
+ * a `trace_id`, and a `traceId` all have a normalized name that ends in `traceid`.
  */
 export class Memory {
   readonly #values = new Map<string, Set<string>>()

@@ -3,7 +3,7 @@ import { type Operation, schemaOf, schemesOf } from './document.ts'
 import { bytesOf, type Caller, type Sent } from './sent.ts'
 import { hostile, oddName, sometimes, valuesOf } from './values.ts'
 
-/** A request whose placeholders aren't filled in with values from earlier responses yet. */
+/** A request whose placeholders haven't been filled in with values from earlier responses yet. */
 export interface Plan extends Twists {
   operation: Operation
   caller: Caller
@@ -61,7 +61,7 @@ export function allowed(operation: Operation): fc.Arbitrary<Plan> {
     scheme: fc.nat(5),
     parts: fc.record({
       path: valuesIn('path', () => 100),
-      // Lists require one of the project's parameters. More than a few of the others rarely fit together.
+      // Lists require a parameter that names the project. More than a few of the other parameters rarely fit together.
       query: valuesIn('query', name => (isProject(name) ? 40 : Math.min(20, Math.ceil(200 / parameters.length)))),
       headers: valuesIn('header', () => 10),
       ...(bodies && { body: requestBody?.required ? bodies : sometimes(50, bodies) }),

@@ -5,7 +5,7 @@ import { Known, spelled } from './values.ts'
 export const urlOf = ({ path, query }: Pick<Sent, 'path' | 'query'>): string =>
   `https://countersign.test${path}?${query}`
 
-/** Builds the request of a plan whose placeholders are filled in. `headers` are those that the caller always sends. */
+/** Builds the request for a plan whose placeholders are filled in. The caller sends `headers` with every request. */
 export function requestOf({ operation, caller, parts, bend }: Plan, headers: Record<string, string>): Sent {
   const sent = {
     caller,

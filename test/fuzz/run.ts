@@ -46,14 +46,14 @@ export async function newRun(document: ApiDocument): Promise<Run> {
   ownerMemory.learn('org', { slug: org.slug, project: org.project })
   // Random requests hardly ever create a comment, and only its author may change it.
   ownerMemory.learn('feedbackfeedback', { id: await aCommentIn(org) })
-  // They hardly ever create a dataset before they begin an experiment on it.
+  // Random requests hardly ever create a dataset before they begin an experiment on it.
   const { dataset, item, experimentIds } = await experimentsIn(org)
   ownerMemory.learn('dataset', dataset)
   ownerMemory.learn('datasetitem', item)
   for (const id of experimentIds) ownerMemory.learn('experiment', { id, item: { id: item.id } })
-  // A problem takes a correction with an error type.
+  // A problem requires a correction with an error type.
   ownerMemory.learn('problem', (await newProblem(org)).problem)
-  // A replay takes a delivery of the same webhook.
+  // A replay requires a delivery by the same webhook.
   ownerMemory.learn('webhook', (await newWebhook(org)).webhook)
   strangerMemory.learn('org', { slug: other.slug, project: other.project })
   // No response may reveal a secret.
@@ -87,7 +87,7 @@ async function experimentsIn(org: Org) {
   await org.owner.post(`/api/datasets/${datasetId}/items`, { items: [example, { input: 1, expected: 2 }] })
   const draft = { projectSlug: 'support', datasetId, runner: 'client' }
   const experimentIds: string[] = []
-  // Without a model, only an experiment with nothing to judge takes a request for judgments.
+  // Without a model, only an experiment with nothing to judge accepts a request for judgments.
   for (const output of ['24 months', 'Two years', example.expected]) {
     const { id } = (await org.owner.post('/api/experiments', draft)).body
     await org.owner.post(`/api/experiments/${id}/results`, { results: [{ itemId: example.id, output }] })
@@ -157,7 +157,7 @@ function foreignIn({ document, identities }: Run, sent: Sent, { status, text }: 
   return [...revealed, ...reached].filter(isForeign)
 }
 
-/** Learns from a response, and adds its cursor or ETag to the request's parts, for a repetition. */
+/** Learns from a response, and adds its cursor or ETag to the request's parts, for when the request is repeated. */
 function learn({ identities }: Run, operation: Operation, sent: Sent, { headers, text }: Received, parts: Parts): void {
   // Values in public responses don't belong to a tenant.
   if (text === '' || schemesOf(operation).length === 0) return

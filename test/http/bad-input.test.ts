@@ -42,13 +42,13 @@ function kindsOf({ type, const: constant, anyOf = [] }: Schema): string[] {
 interface BodyField {
   /** The field's path in error messages. */
   path: string
-  /** Valid bodies except that the field's value has the wrong kind. */
+  /** Bodies that are valid except that the field's value has the wrong kind. */
   wrongs: (readonly [kind: string, body: object])[]
   /** The valid body without the field, if the field is required. */
   without: object | undefined
 }
 
-/** Every field of a body, and of the objects and lists in it. */
+/** Every field in a body, and in its objects and lists. */
 function fieldsOf(schema: Schema, base: object): BodyField[] {
   return Object.entries(schema.properties ?? {}).flatMap(([name, field]) => {
     const allowed = kindsOf(field)
@@ -95,7 +95,7 @@ const contracts = endpoints
   .map(({ contract }) => [`${contract.method} ${contract.path}`, contract] as const)
   .filter(([, { body }]) => body !== undefined)
 
-/** The fields of every variant of a body. Each variant starts from a valid base. */
+/** The fields in every variant of a body. Each variant starts from a valid base. */
 function variantsOf(path: string, method: string, base: object): BodyField[] {
   const schema = document.paths[path]?.[method.toLowerCase()]?.requestBody?.content['application/json']?.schema ?? {}
   const differences = VARIANTS[`${method} ${path}`] ?? []
@@ -502,14 +502,14 @@ describe('odd headers', () => {
     ['a bearer without a key', { authorization: 'Bearer ' }, 401],
     ['a different scheme', { authorization: 'Basic YTpi' }, 401],
     ['a key named __proto__', { 'x-api-key': '__proto__' }, 401],
-  ] as const)('401 for %s', async ([, headers, status], { expect }) => {
+  ] as const)('get a 401 for %s', async ([, headers, status], { expect }) => {
     const response = await client({ ...headers }).get('/api/traces?projectSlug=support')
     expect(response.status).toBe(status)
     expect(response.body.error).toBe('Not authenticated')
   })
 
   it.for(['', '__proto__', 'x'.repeat(15_000), 'support '.repeat(2)])(
-    '404 for x-project-slug %o',
+    'get a 404 for the x-project-slug %o',
     async (slug, { expect }) => {
       const response = await org.owner.post('/api/v1/traces', aTrace(), { 'x-project-slug': slug })
       expect(response.status).toBe(404)

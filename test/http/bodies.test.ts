@@ -164,7 +164,7 @@ describe.for(contracts)('the body of %s', ([, contract]) => {
   })
 })
 
-/** The statuses for a body that was read: 422 if the project has as many records of a kind as it may, such as webhooks. */
+/** The statuses for a body that was read: 422 if the project has the maximum number of records, such as webhooks. */
 const statusesOfRead = ({ responses }: Contract): string[] => [...Object.keys(responses), '422']
 
 // Traces share their path with exports. test/otlp/endpoint.test.ts covers how the service tells them apart.

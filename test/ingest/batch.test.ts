@@ -293,7 +293,7 @@ describe('an event’s result equals the single call’s response:', () => {
     ['feedback on a missing trace', 404, 'feedback', () => aFeedback()],
     ['feedback on another trace', 409, 'feedback', () => aFeedback({ trace_id, feedback_id: 'taken' })],
     [
-      'feedback from a labeller without an email',
+      'feedback from a labeler without an email',
       400,
       'feedback',
       () => aFeedback({ trace_id, labeller: { email: 'ada' } }),

@@ -98,7 +98,7 @@ describe.for(KIND_NAMES)('%s that names a span', kindName => {
     expect(await shown({ org, id, trace_id })).toBe(span_id)
   })
 
-  it('may come before or after it in a batch, and a 409 does not affect other events', async ({ expect }) => {
+  it('may come before or after the span in a batch, and a 409 does not affect other events', async ({ expect }) => {
     const { org, id, trace_id, other } = await twoTraces()
     const [mine, theirs] = [uuid(), uuid()]
     const statuses = await statusesOf(org, [

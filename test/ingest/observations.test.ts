@@ -266,7 +266,7 @@ describe('an observation on a trace with 20,000 observations', () => {
       const { org, id, trace_id, step, observe } = await newTrace()
       const span_id = isOfStep ? crypto.randomUUID() : undefined
       if (span_id) await step({ span_id })
-      // A seek that ends at the last row of a table reads one row less, so this span comes last.
+      // A seek that ends at the last row of a table reads one fewer row, so this span comes last.
       await step({ span_id: 'ffffffff-ffff-4fff-bfff-ffffffffffff' })
       if (isAgain) await observe(fields)
       await stored

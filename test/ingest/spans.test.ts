@@ -506,8 +506,8 @@ describe('a prompt_version_id', () => {
       expect((await step({ span_id, ...deletedVersion, status: 'error' })).status).toBe(202)
       expect(await spanOf(span_id)).toMatchObject({ status: 'error', promptVersionId: prompt.versionId })
     }
-    // The version is rejected for a new span, a span without a version, a span with a different version, and the same id
-    // elsewhere.
+    // The version is rejected for a new span, a span without a version, a span with a different version, and the same
+    // id elsewhere.
     const elsewhere = (await newTrace()).step
     expect((await step({ span_id: SPAN_ID, prompt_version_id: again.versionId })).status).toBe(202)
     for (const response of [
@@ -667,8 +667,8 @@ describe('a D1 fault', () => {
       expect(failed.status).toBe(503)
       expect(Number(failed.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
       const retried = await org.ingest.post(path, body)
-      // The feedback exists already, because only the first response was lost. With several databases, that was about
-      // the labeler.
+      // The feedback exists already, because only the first response was lost. With several databases, that response
+      // was about the labeler.
       expect(retried.status).toBe(kind === 'feedback' && when === 'after' && !isSharded ? 200 : status)
       const { spans, feedback } = await read()
       expect([spans.length - 1, feedback.length]).toEqual([status === 202 ? 1 : 0, kind === 'feedback' ? 1 : 0])

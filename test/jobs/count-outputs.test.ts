@@ -34,7 +34,7 @@ const insights = async ({ read }: Org, from = '2026-11-01', to = '2026-12-01') =
 const DAY = '2026-11-10'
 const at = (day = DAY, time = '12:00:00.000') => `${day}T${time}Z`
 
-/** Creates a trace with an output on a day. Its name is its step. */
+/** Creates a trace with an output on a day. The trace's name is also its step. */
 async function traced(org: Org, timestamp = at(), name = 'run', trace_id = aTraceId()) {
   const { id } = (await org.ingest.post('/api/v1/traces', aTrace({ trace_id, name, timestamp }))).body
   await org.ingest.post('/api/v1/observations', anObservation({ trace_id, timestamp }))
@@ -190,7 +190,7 @@ describe('outputs', () => {
     await cron(env, 2 * DAY_MS)
     await cron(env, 2 * DAY_MS)
     await cron()
-    // A busy queue may have left a purge of an earlier test's trace, which is then due in one of the two.
+    // A busy queue may have left a purge of an earlier test's trace, which is then due in one of these two runs.
     const idle = Math.min(await rowsReadBy(cron), await rowsReadBy(cron))
     await resultsOf(
       org,
@@ -202,7 +202,7 @@ describe('outputs', () => {
     // Each trace costs three more rows once, to mark its day as changed.
     expect(await rowsReadBy(cron)).toBeLessThan(idle + 300 * (6 + 3) + 100)
     expect((await insights(org)).outputs.total).toBe(300)
-    // All of cron's passes, of which each reads a few rows. With shards, it also looks at the copies.
+    // All of cron's passes, each of which reads a few rows. With shards, it also looks at the copies.
     expect(idle).toBeLessThan(isSharded ? 400 : 60)
   })
 

@@ -111,7 +111,7 @@ describe('tokens, cost, and durations', () => {
     expect((await counted(org)).usage).toEqual({ inputTokens: 2 * 412, outputTokens: 36 })
   })
 
-  it('change if a span is sent again with another usage, and if its output changes after a review', async ({
+  it('change if a span is sent again with different usage, and if its output changes after a review', async ({
     expect,
   }) => {
     const { org, step } = await newTrace()
@@ -144,7 +144,7 @@ describe('tokens, cost, and durations', () => {
     expect((await org.read.get('/api/traces?projectSlug=support')).body.traces).toHaveLength(1)
     const january = await insights(org, '2026-01-01', '2026-02-01')
     expect(january).toMatchObject({ outputs: { total: 0 }, usage: { inputTokens: 100 }, costUsd: 4 })
-    // The day isn't counted again for it.
+    // Retention doesn't cause the day to be counted again.
     const due = 'select 1 from counted_days where is_use_kept = 1 and due_at is not null'
     await cron(env, 2 * 86_400_000)
     await cron(env, 2 * 86_400_000)

@@ -13,19 +13,19 @@ import { stored } from '../support/database.ts'
 import { newOrg, type Org } from '../support/org.ts'
 import { newWebhooks, storeEvent, withoutQueue } from '../support/webhooks.ts'
 
-// The pass ends at the first event that's young.
+// A pass ends at the first event that's too young to delete.
 beforeEach(() =>
   stored.batch([stored.prepare('delete from webhook_events'), stored.prepare('delete from webhook_deliveries')]),
 )
 
-/** A pass starts an hour after the last one. */
+/** A pass starts an hour after the previous one. */
 let now = Date.now()
 async function pass(): Promise<void> {
   now += 2 * WEBHOOK_PASS_MS
   await sweep(withoutQueue(), now)
 }
 
-/** An event that's as old as an event may be, or older. */
+/** Stores an event that has reached the maximum age, or is older. */
 const store = (org: Org, olderBy: number, fields: object = {}) =>
   storeEvent(org, { projectId: org.project.id, at: Date.now() - EVENT_RETENTION_DAYS * DAY_MS - olderBy, ...fields })
 
@@ -44,7 +44,7 @@ const deliveriesTo = (webhookKey: unknown) =>
   stored.prepare('select count(*) as n from webhook_deliveries where webhook_key = ?').bind(webhookKey).first('n')
 
 describe('cron', () => {
-  it('deletes events and deliveries after 30 days, except those that are still to be sent', async ({ expect }) => {
+  it('deletes events and deliveries after 30 days, except those that have yet to be sent', async ({ expect }) => {
     const org = await newOrg()
     await newWebhooks(org)
     const ofNone = await storeEvent(org, { projectId: null, at: Date.now() - 31 * DAY_MS })
@@ -72,13 +72,13 @@ describe('cron', () => {
     expect(await leftOf(org)).toEqual({ events: 1, deliveries: 2 })
   })
 
-  it('keeps an old event until it has become deliveries', async ({ expect }) => {
+  it('keeps an old event until its deliveries have been created', async ({ expect }) => {
     const org = await newOrg()
     const sequence = await store(org, DAY_MS)
     const setNew = (isNew: number) =>
       stored.prepare('update webhook_events set is_new = ? where sequence = ?').bind(isNew, sequence).run()
     await setNew(1)
-    // Cron would drop it first: nobody asks for it.
+    // Otherwise, cron would drop the event first, because nobody asks for it.
     await stored.prepare('update webhook_events set project_key = -1 where sequence = ?').bind(sequence).run()
     await pass()
     expect(await leftOf(org)).toEqual({ events: 1, deliveries: 0 })

@@ -26,7 +26,7 @@ const NOW = Date.now() + 3_600_000
 /** The only database that isn't DB stands in for several shards: whatever one has been given, they all have. */
 const shard = env.REPLICA
 
-/** A shard of a size. Null: it doesn't respond. */
+/** A shard of a given size, or one that doesn't respond if the size is null. */
 function sized(bytes: number | null): D1Database {
   const withSize = (result: D1Result): D1Result => ({ ...result, meta: { ...result.meta, size_after: bytes ?? 0 } })
   const wrapped = (statement: D1PreparedStatement): D1PreparedStatement => {
@@ -53,11 +53,11 @@ const epochsOf = async (id: string) =>
 
 const COPIED = Object.entries(HOMES).flatMap(([table, home]) => (home === 'copied' ? [table] : []))
 
-/** Its copied rows. Each table is in the order of its key. */
+/** A database's copied rows, with each table in the order of its key. */
 const rowsIn = async (database: D1Database) =>
   Promise.all(COPIED.map(async table => (await database.prepare(`select * from "${table}"`).all()).results))
 
-/** Runs as often as a seed of a few organizations takes. */
+/** Runs as many times as seeding a few organizations takes. */
 async function follow(bindings: Env, now = NOW): Promise<void> {
   for (let run = 0; run < 3; run++) await followShards(bindings, now)
 }
@@ -119,7 +119,7 @@ describe.skipIf(isSharded)('cron on a deployment with shards', () => {
     expect(await run(4, sized(EMPTIED_SHARD_BYTES), small)).toBe(begun(3, '2'))
     expect(await run(5, full, full)).toBe(begun(3, '2'))
     expect(await run(6, sized(EMPTIED_SHARD_BYTES - 1), full)).toBe(begun(6, '1'))
-    // One that doesn't respond stays in use.
+    // A shard that doesn't respond stays in use.
     expect(await run(7, sized(null), small)).toBe(begun(7, '1.2'))
     expect(await epochsOf(org.project.id)).toBe(
       ['0@0', begun(2, '1.2'), begun(3, '2'), begun(6, '1'), begun(7, '1.2')].join(' '),
@@ -197,7 +197,7 @@ describe.skipIf(isSharded)('cron on a deployment with shards', () => {
     expect(await env.DB.prepare('select max(seq) as last from sqlite_sequence').first()).toEqual(logged)
   })
 
-  it("doesn't let a Worker that still has fewer shards delete a change that a new one lacks", async () => {
+  it("doesn't let a Worker that still has fewer shards delete a change that a new shard lacks", async () => {
     await follow(withShards(shard, shard))
     const org = await newOrg()
     const deadline = new Deadline(60_000)

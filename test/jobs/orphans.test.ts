@@ -7,7 +7,7 @@ import { newTrace } from '../support/trace.ts'
 
 const large = () => `${crypto.randomUUID()}${'x'.repeat(INLINE_BYTES * 2)}`
 
-/** Runs cron often enough for a whole pass, as if `later` milliseconds had passed. */
+/** Runs cron enough times for a whole pass, as if `later` milliseconds had passed. */
 async function sweepAll(later: number): Promise<void> {
   await env.DB.prepare('delete from sweeps').run()
   for (let run = 0; run < 3; run++) await sweep(env, Date.now() + later)

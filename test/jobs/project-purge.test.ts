@@ -134,7 +134,7 @@ async function newFilled() {
   return { org, world, job, reviewedId: reviewed }
 }
 
-/** A span with votes that don't agree, and one that two people have claimed, of a step that two people review. */
+/** A span with votes that don't agree, and one that two people have claimed, in a step that two people review. */
 async function newDispute(org: Org): Promise<void> {
   const other = client({ 'x-api-key': await org.keyFor({ scopes: ['review'] }) })
   const trace = aTrace()
@@ -158,7 +158,7 @@ async function newDeleted() {
   return filled
 }
 
-/** A database's tables with the given column. */
+/** The tables in a database that have the given column. */
 async function tablesWith(database: D1Database, column: string): Promise<string[]> {
   const { results } = await database
     .prepare("select name from sqlite_master where type = 'table' and sql like ?")
@@ -208,8 +208,8 @@ async function leftOf({ org, job }: { org: { id: string }; job: PurgeJob }): Pro
 const none = (left: Record<string, number>) => Object.fromEntries(Object.keys(left).map(name => [name, 0]))
 
 /**
- * The keys of the project's traces, prompts, docs, and experiments, and of the webhooks that got its events, to find their
- * rows after the project's own rows are gone.
+ * The keys of the project's traces, prompts, docs, and experiments, and of the webhooks that got its events, to find
+ * their rows after the project's own rows are gone.
  */
 async function childKeys({ projectKey }: PurgeJob) {
   const receivers = await stored
@@ -301,7 +301,7 @@ describe('the purge of a deleted project', () => {
     const deleted = await newDeleted()
     const keys = await childKeys(deleted.job)
     const filled = await leftOf(deleted)
-    // Each run fails one call later than the last one.
+    // Each run fails one call later than the previous one.
     for (let place = 1, isCut = true; isCut; place++) {
       isCut = false
       let calls = 0

@@ -112,7 +112,7 @@ const NOTHING = {
   suggestions: 0,
   assignments: 0,
   events: 0,
-  // Those of an event about no trace.
+  // The deliveries of an event that isn't about a trace.
   deliveries: 2,
   objects: 0,
 }

@@ -168,11 +168,11 @@ describe('the provider', () => {
         waitsUntil: new Date(next?.at ?? 0).toISOString(),
       },
     })
-    // Nobody asks earlier.
+    // No run asks earlier.
     expect(await bench.runOnce(experiment.id)).toBeUndefined()
     expect(await bench.modelRequests()).toHaveLength(asked)
     vi.useFakeTimers({ toFake: ['Date'], now: next?.at ?? 0 })
-    // It makes a single call first.
+    // The run makes a single call first.
     await bench.runOnce(experiment.id)
     expect(await bench.modelRequests()).toHaveLength(asked + 1)
   })
@@ -236,7 +236,7 @@ describe('the provider', () => {
     const experiment = await bench.begin()
     const runs = Array.from({ length: 3 }, () => bench.runOnce(experiment.id))
     await Promise.all(runs)
-    // One run held the lease, and handed over after its part.
+    // One run held the lease, and handed over after doing its part.
     expect(await bench.modelRequests()).toHaveLength(MODEL_RUN_ITEMS)
     expect(await experiment.report()).toMatchObject({ state: 'running', pending: 60 - MODEL_RUN_ITEMS })
     await bench.runOnce(experiment.id)
@@ -337,7 +337,7 @@ describe('the cost of a run', () => {
     for (const { error } of errors) expect(error).toBe(report.endReason)
   })
 
-  it('makes no call that may exceed it', async ({ expect }) => {
+  it('rules out any call that could exceed maxCostUsd', async ({ expect }) => {
     const bench = await newModelBench([{ answer: 'Yes' }], { settings: PRICED })
     const { report } = await bench.runAll({ maxCostUsd: 0.05 })
     expect(report).toMatchObject({ counts: { error: 3 }, run: { costUsd: 0 } })
@@ -366,7 +366,7 @@ describe('the cost of a run', () => {
     }
   })
 
-  it('waits for the next day once the project has used up its calls, and the report says so', async ({ expect }) => {
+  it('stops growing for the day once the project’s calls are used up, and the report says so', async ({ expect }) => {
     const bench = await newModelBench([{ answer: 'Yes' }], { items: 12, settings: { MODEL_DAILY_LIMIT: '10' } })
     const experiment = await bench.begin()
     await bench.deliverAll()
