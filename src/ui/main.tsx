@@ -13,7 +13,7 @@ import { showWait } from './parts/wait-notice.ts'
 onWait(showWait)
 
 void queryClient.prefetchQuery(sessionQuery)
-// If it fails, the page tries again, and shows the failure.
+// If this fails, the page tries again, and then shows any error.
 await loadPageAt(location.pathname).catch(() => undefined)
 
 const container = document.getElementById('app')

@@ -12,7 +12,7 @@ export const PAGES = {
   '/agreement': () => import('./agreement/page.tsx'),
   '/agreement/outputs': () => import('./agreement/outputs-page.tsx'),
   '/traces': () => import('./traces/page.tsx'),
-  // Before the page of a trace, which its path would match.
+  // Comes before a trace's page, whose path also matches this address.
   '/traces/conversations': () => import('./conversations/page.tsx'),
   '/traces/conversations/read': () => import('./conversations/conversation-page.tsx'),
   '/traces/:traceId': () => import('./trace/page.tsx'),
@@ -25,7 +25,7 @@ export const PAGES = {
   '/prompts/:promptId': () => import('./texts/prompt-page.tsx'),
   '/experiments': () => import('./experiments/page.tsx'),
   '/experiments/new': () => import('./experiments/new-page.tsx'),
-  // Before the page of an experiment, which its path would match.
+  // Comes before an experiment's page, whose path also matches this address.
   '/experiments/agreement': () => import('./experiments/agreement-page.tsx'),
   '/experiments/:experimentId': () => import('./experiments/report-page.tsx'),
   '/experiments/:a/compare/:b': () => import('./experiments/comparison-page.tsx'),

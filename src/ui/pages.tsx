@@ -21,7 +21,7 @@ const routes = Object.entries(PAGES).map(([path, load]) => {
   return { path, pattern: patternOf(path), loadPage, Lazy: lazy(loadPage) }
 })
 
-/** Matches the addresses of a path such as `/traces/:traceId`. */
+/** Matches addresses with a path such as `/traces/:traceId`. */
 function patternOf(path: string): RegExp {
   return new RegExp(`^${path.replace(/\/:\w+\?/, '(/[^/]+)?').replaceAll(/:\w+/g, '[^/]+')}$`)
 }
@@ -34,7 +34,7 @@ export async function loadPageAt(address: string): Promise<void> {
   await routes.find(({ pattern }) => pattern.test(address))?.loadPage()
 }
 
-/** The page of a route: the module that has loaded, or else one that shows the fallback until it has. */
+/** A route's page: its module if that has loaded, or else a component that shows the fallback until then. */
 function RoutedPage({ path, Lazy }: { path: string; Lazy: ComponentType }) {
   // The component must stay the same once the module has loaded, or the page would lose its state.
   const [Page] = useState<ComponentType>(() => loaded.get(path) ?? Lazy)

@@ -34,7 +34,7 @@ const MAX_VERSIONS = 50
 export const versionName = ({ number, stepId }: PromptVersion, ofStep: string): string =>
   stepId === ofStep ? `v${number}` : `v${number} of ${stepId}`
 
-/** Each step's decisions over time, a line for each prompt version, the step with the most decisions first. */
+/** Each step's decisions over time, with a line for each prompt version. The step with the most decisions is first. */
 export function acceptanceByStep({ days, promptVersions }: Insights, buckets: readonly Bucket[]): StepAcceptance[] {
   const versionOf = new Map(promptVersions.map(version => [version.id, version]))
   return [...Map.groupBy(days, ({ stepId }) => stepId)]
@@ -83,7 +83,7 @@ function linesOf(
 /** The decisions without a known version. If `isApart` is false, these are all of the step's decisions. */
 function unnamedPart(days: Days, isApart: boolean): Pick<AcceptanceLine, 'label' | 'promptVersionId'> {
   if (!isApart) return { label: 'all', promptVersionId: undefined }
-  // Some may name a version of a deleted prompt.
+  // Some decisions may name a version of a deleted prompt.
   return { label: 'no version', promptVersionId: versionsIn(days) }
 }
 

@@ -53,7 +53,7 @@ export function Acceptance({ insights, buckets, paths }: AcceptanceProps) {
   )
 }
 
-/** Where to see a line's decisions. Null if it has more versions than a filter takes. */
+/** Where to see a line's decisions. Null if it has more versions than a filter accepts. */
 const pathOfLine = (
   paths: Paths,
   stepId: string,

@@ -50,7 +50,7 @@ export interface MostNamed {
   source: 'review' | 'engine'
   /** Whether it's more frequent than any other. */
   isMost: boolean
-  /** Whether the step has no other. */
+  /** Whether it's the step's only error type. */
   isOnly: boolean
 }
 
@@ -66,7 +66,7 @@ export function mostNamed(counts: Insights['errorTypes'], stepId: string): MostN
   return { errorType, source, isMost: most.count > (next?.count ?? 0), isOnly: next === undefined }
 }
 
-/** One reviewer's error type comes before any number of the engine's. */
+/** An error type that even one reviewer named comes before those that only the engine named. */
 const byReviewersFirst = (left: Named, right: Named): number => right.review - left.review || right.engine - left.engine
 
 const namedIn = (counts: Insights['errorTypes']): Named => {

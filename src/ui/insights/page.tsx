@@ -98,7 +98,7 @@ const NO_PROBLEMS: Problem[] = []
 
 interface FindingsProps {
   insights: Insights
-  /** The project's first problems, the one with the most cases first. */
+  /** The first page of the project's problems, most cases first. */
   problems: readonly Problem[]
   before: Insights | undefined
   days: WindowDays

@@ -4,15 +4,14 @@ import { type Bucket, bucketEnd, type TimeRange } from './window.ts'
 
 type SpanFilters = Partial<Record<SpanFilterName, string | null>>
 
-/** The path to what a number counts: exactly those spans or traces. */
+/** The paths to what numbers count: exactly those spans or traces. */
 export interface Paths {
   /** The decisions made in a period, or in one of its buckets. */
   decisions: (filters?: SpanFilters, bucket?: Bucket) => string
-  /** The outputs of a period's traces that people review. */
+  /** The outputs that people review in a period's traces. */
   outputs: (filters?: SpanFilters) => string
   /**
-   * The traces whose latest answer by an engine names a type, in a period. If the step is null, the answer blames no
-   * step.
+   * A period's traces in which an engine's latest answer names a type. If the step is null, that answer blames no step.
    */
   answers: (errorType: string, stepId?: string | null) => string
 }

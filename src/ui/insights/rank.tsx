@@ -69,7 +69,7 @@ export function Rank({ step, problem, days, place, project, named, typeNames, pa
           in{' '}
           <Counted
             value={step.outputs}
-            // Otherwise, it's the number of decisions, some of which are on older outputs.
+            // Otherwise, the number counts decisions, some of which are on older outputs.
             path={step.outputs > decidedOf(step) ? paths.outputs({ stepId }) : null}
             label={`${counted(step.outputs, 'output')} from ${stepId}`}
           />{' '}
@@ -106,7 +106,7 @@ export function Rank({ step, problem, days, place, project, named, typeNames, pa
   )
 }
 
-/** How an error type ranks among the step's. Their counts include all versions. */
+/** How an error type ranks among the step's error types, whose counts include all versions. */
 const typeLabel = ({ source, isMost, isOnly }: MostNamed, isAcross: boolean): string =>
   [
     isOnly ? 'Error type' : isMost ? 'Most frequent error type' : 'One of the most frequent error types',

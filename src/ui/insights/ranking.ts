@@ -2,7 +2,7 @@ import type { Insights } from '../api/wire.ts'
 
 /*
  * Ranks steps by the minimum number of corrections to expect from the live version, which writes a step's outputs from
- * now on, in as many outputs as the step had in the period.
+ * now on. That number is for as many outputs as the step had in the period.
  */
 
 /** Current decisions. */
@@ -44,7 +44,7 @@ export interface VersionDecided extends Decided {
 
 export interface RankedStep extends Decided {
   stepId: string
-  /** The period's outputs, or its decisions if these are more. */
+  /** The number of the period's outputs or of its decisions, whichever is higher. */
   outputs: number
   /** Unreviewed outputs. */
   waiting: number
@@ -52,11 +52,9 @@ export interface RankedStep extends Decided {
   versions: VersionDecided[]
   /** The active version, if it has enough decisions to rank the step by it alone. */
   active: VersionDecided | null
-  /**
-   * Whether the active version is corrected significantly more or less often than the previous one; null if neither.
-   */
+  /** Whether people correct the active version significantly more or less often than the previous one; else null. */
   trend: 'worse' | 'better' | null
-  /** The minimum number of corrections to expect in as many outputs: that number times `rate.low`, rounded down. */
+  /** The minimum number of corrections to expect in that many outputs: `outputs` times `rate.low`, rounded down. */
   expected: number
   /** The 95% confidence interval of the share of outputs that are corrected. */
   rate: { low: number; high: number }

@@ -19,7 +19,7 @@ export interface Reviewer {
 /** The most reviewers that a chart shows separately. */
 const MAX_APART = 5
 
-/** One more than that: the combined reviewers also have a style. */
+/** One more, because the combined reviewers also have a style. */
 const STYLES = MAX_APART + 1
 const ALL_STYLES = Array.from({ length: STYLES }, (_, style) => style)
 

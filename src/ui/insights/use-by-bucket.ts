@@ -19,7 +19,7 @@ export function usageByBucket({ useDays }: Pick<Insights, 'useDays'>, buckets: r
   })
 }
 
-/** The steps and versions, the most expensive first; without costs, those with the most tokens. */
+/** The steps and versions, the most expensive first; without costs, the ones with the most tokens first. */
 export const rankedVersions = ({ versions }: Pick<Insights, 'versions'>): Insights['versions'] =>
   versions.toSorted(
     (left, right) =>

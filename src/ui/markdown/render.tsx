@@ -14,7 +14,7 @@ const OPTIONS: MarkdownToJSX.Options = {
   sanitizer: target => target,
 }
 
-/** Browsers fail on deeper pages. */
+/** Browsers fail on deeper nesting. */
 const MAX_DEPTH = 30
 
 interface RenderedMarkdownProps {
@@ -38,12 +38,12 @@ function contentOf(text: string): ReactNode {
   try {
     return all(parser(text, OPTIONS), 0)
   } catch {
-    // The parser calls itself for each level, so it runs out of stack on thousands of them.
+    // The parser calls itself for each level, so thousands of levels exhaust the stack.
     return undefined
   }
 }
 
-/** Elements that are always in this order need no keys. */
+/** Elements whose order never changes need no keys. */
 const all = (nodes: readonly Node[], depth: number): ReactNode =>
   createElement(Fragment, null, ...nodes.map(node => rendered(node, depth)))
 
@@ -56,7 +56,7 @@ function rendered(node: Node, depth: number): ReactNode {
     case RuleType.paragraph:
       return <p>{inside(node.children)}</p>
     case RuleType.heading:
-      // Not a heading of the page.
+      // The page has its own headings.
       return (
         <p className={classes.heading} data-level={node.level}>
           {inside(node.children)}

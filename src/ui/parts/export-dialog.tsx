@@ -24,7 +24,7 @@ interface ExportDialogProps<Format> {
   pathOf: (format: Format, cursor: string | null) => string
   /** A file's name. `part` is '' if there's only one file. */
   nameOf: (format: Format, part: string) => string
-  /** More choices. After a change, `restart` begins with the first part. */
+  /** More choices. After a change, `restart` goes back to the first part. */
   children?: (format: Format, restart: () => void) => ReactNode
 }
 
@@ -36,7 +36,7 @@ interface Part {
 
 const FIRST: Part = { number: 1, cursor: null }
 
-/** Downloads a file that may have several parts, one each time it's submitted. */
+/** Downloads a file that may have several parts, one part per submission. */
 export function ExportDialog<Format extends string>(props: ExportDialogProps<Format>) {
   const { title, items, formats, description, size = 'compact-sm', pathOf, nameOf, children } = props
   const [isOpen, { open, close }] = useDisclosure()

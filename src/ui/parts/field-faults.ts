@@ -7,7 +7,7 @@ export interface FieldFaults {
   rest: Error | null
 }
 
-/** Splits an error into those of a form's fields and the rest. */
+/** Splits an error into the errors in a form's fields and the rest. */
 export function fieldFaults(error: Error | null, fields: readonly string[]): FieldFaults {
   const details = error instanceof Fault ? error.details : []
   const isOf = (field: string, path: string) => path === field || path.startsWith(`${field}.`)

@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { curlOf } from './curl.ts'
 
-/** The command that sends a project's first trace. Works with any key that can ingest there. */
+/** The command that sends a project's first trace. It works with any key that can ingest into the project. */
 export function useFirstTrace(projectSlug: string): string {
   const [moment] = useState(() => new Date())
   return curlOf('/api/v1/batch', { method: 'POST', body: firstBatch(moment, projectSlug), projectSlug })

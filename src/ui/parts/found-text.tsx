@@ -1,6 +1,6 @@
 import { ShownText } from '../json/shown-text.tsx'
 
-/** A text with the parts that match a search marked. */
+/** A text in which the matches for a search are marked. */
 export function FoundText({ text, sought }: { text: string; sought: string }) {
   if (sought === '') return <ShownText text={text} />
   const pattern = new RegExp(`(${sought.replace(/[$()*+.?[\\\]^{|}]/g, '\\$&')})`, 'iu')

@@ -1,4 +1,4 @@
-/** Changes some of a URL's parameters. An empty value removes one. */
+/** Changes some of a URL's parameters. An empty value removes a parameter. */
 export const withParameters =
   (changes: Readonly<Record<string, string | null | undefined>>) =>
   (current: URLSearchParams): URLSearchParams => {

@@ -14,8 +14,8 @@ export function useMay(scope: Scope): boolean | undefined {
 }
 
 /**
- * Why the user can't do something that only people with a scope may do, such as `move items`. Null if they can; undefined
- * while loading.
+ * Why the user can't do something that requires a scope, such as `move items`. Null if they can; undefined while
+ * loading.
  */
 export function useRefusal(scope: Scope, act: string): string | null | undefined {
   const { data: session } = useQuery(sessionQuery)

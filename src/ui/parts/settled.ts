@@ -2,7 +2,7 @@ import type { Query } from '@tanstack/react-query'
 import { useEffect, useSyncExternalStore } from 'react'
 import { queryClient } from '../api/query-client.ts'
 
-/** How long a page makes no request before it counts as settled. */
+/** How long a page must make no requests before it counts as settled. */
 const QUIET_MS = 100
 
 let isSettled = false
@@ -18,7 +18,7 @@ export const SUPPLEMENT = { isSupplement: true }
 
 const isAwaited = ({ meta }: Pick<Query, 'meta'>): boolean => meta?.isSupplement !== true
 
-/** Watches the requests of the first page, once its script runs. */
+/** Watches the first page's requests from the moment its script runs. */
 export function watchFirstPage(): () => void {
   if (isSettled) return () => undefined
   let timer: ReturnType<typeof setTimeout> | undefined

@@ -14,8 +14,8 @@ const GAP = 6
 const HEIGHT = 40
 
 /**
- * Describes an element while the pointer is over it, or while the keyboard is on it. Mantine's tooltip
- * does more, but would be a tenth of what each page loads before it's usable.
+ * Describes an element while the pointer is over it, or while it has the keyboard focus. Mantine's tooltip does more,
+ * but would make up a tenth of what each page loads before it's usable.
  */
 export function Tip({ label, children }: PropsWithChildren<{ label: string }>) {
   const [place, setPlace] = useState<CSSProperties | null>(null)

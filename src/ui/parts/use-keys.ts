@@ -21,7 +21,7 @@ export function useKeys<Command extends string>(
   const current = useRef({ shortcuts, commands })
   current.current = { shortcuts, commands }
   useEffect(() => {
-    // Captured before CodeMirror, which also handles Ctrl+Enter.
+    // Captures keys before CodeMirror, which also handles Ctrl+Enter.
     const onKey = (event: KeyboardEvent) => {
       // Holding Enter on a button presses it only once, because nobody has seen the next items.
       if (event.repeat && event.key === 'Enter' && event.target instanceof HTMLButtonElement) event.preventDefault()

@@ -29,7 +29,7 @@ export const ProblemPlace = ({ problem: { stepId, docSlug } }: { problem: Pick<P
   </span>
 )
 
-/** The problem that a URL's filters name, with its name by its ID. Empty if they name none. */
+/** The name of the problem in a URL's filters, by its ID. Empty if they contain none. */
 export function useNamedProblem(project: string | undefined, address: URLSearchParams): ReadonlyMap<string, string> {
   const nameOf = useProblemName()
   const id = address.get('problemId')

@@ -28,7 +28,7 @@ import { StateFilter } from './state-filter.tsx'
 import type { ProblemState } from './states.tsx'
 import { isState, MEANINGS, NONE_IN, stateName } from './states.tsx'
 
-/** Problems that somebody works on come first, because a project usually has more open ones. */
+/** Problems that somebody is working on come first, because a project usually has more open ones. */
 const GROUPS = ['proven', 'fixing', 'live', 'open', 'verified', 'dismissed'] as const
 
 /** A project's problems: which errors affect the most outputs, and how far each fix has progressed. */

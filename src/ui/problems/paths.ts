@@ -1,7 +1,7 @@
 import { pathWith } from '../api/client.ts'
 import type { TimeRange, WindowDays } from '../insights/window.ts'
 
-/** The outputs that a number of a problem counts. */
+/** The path to the outputs behind one of a problem's numbers. */
 export const casesPath = (
   project: string | undefined,
   problemId: string,

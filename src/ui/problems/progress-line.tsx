@@ -13,7 +13,7 @@ interface ProgressLineProps {
   project: string
 }
 
-/** The progress of the fix in a sentence; nothing if there's no fix. */
+/** The progress of the fix in a sentence. Renders nothing if there's no fix. */
 export function ProgressLine(props: ProgressLineProps) {
   const progress = progressOf(props)
   return (

@@ -15,7 +15,7 @@ import { refreshTexts } from '../texts/writes.ts'
 interface SuggestVersionProps {
   problemId: string
   variant?: 'filled' | 'default'
-  /** The version is added and linked. */
+  /** Called once the version is added and linked. */
   onAdded: () => unknown
 }
 

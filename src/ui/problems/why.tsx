@@ -11,7 +11,7 @@ import { attributionsQuery } from '../trace/queries.ts'
 import classes from './problem-page.module.css'
 import type { Example } from './queries.ts'
 
-/** Findings of the engine that are shown. The trace has all of them. */
+/** How many of the engine's findings are shown. The trace has all of them. */
 const SHOWN_FINDINGS = 3
 
 type EngineAnswer = Extract<Attributions['attributions'][number], { kind: 'engine' }>

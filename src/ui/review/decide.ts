@@ -53,7 +53,7 @@ export async function decide(
   }
 }
 
-/** Undoes a decision of this sitting and restores the span and its draft. */
+/** Undoes a decision from this sitting and restores the span and its draft. */
 export async function undo(desk: Desk, spanId: string, onTrouble: OnTrouble): Promise<void> {
   const { drafts, sitting } = desk
   const decided = sitting.get().decided.get(spanId)

@@ -52,7 +52,7 @@ interface DecisionPanelProps {
   isDecided: boolean
   /** Whether it's a vote, so that undoing withdraws it. */
   isVote: boolean
-  /** Whether the reader is an adjudicator deciding on the votes of others. */
+  /** Whether the reader is an adjudicator deciding on other people's votes. */
   isAdjudicating: boolean
   errorTypes: ErrorTypes['errorTypes']
   /** Warnings about this item. */

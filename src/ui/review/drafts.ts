@@ -6,7 +6,7 @@ import { createStore } from './store.ts'
 export interface Draft {
   /** The span's etag when the draft was started. */
   etag: string
-  /** The edited value as JSON text, which may be invalid. Null if it wasn't edited. */
+  /** The edited value as JSON text, which may be invalid. Null if it hasn't been edited. */
   text: string | null
   /** The reason, sent with the decision. */
   note: string

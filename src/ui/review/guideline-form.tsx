@@ -14,7 +14,7 @@ interface GuidelineFormProps {
 
 const MAX_LENGTH = 16_384
 
-/** Changes the guideline of a step. */
+/** Changes a step's guideline. */
 export function GuidelineForm({ text, save, onClose }: GuidelineFormProps) {
   const [draft, setDraft] = useState(text)
   const { mutate, isPending, error } = useMutation({

@@ -1,4 +1,4 @@
-/** Pauses longer than this aren't added to the time spent reviewing. */
+/** At most this much of each pause counts as time spent reviewing. */
 const PAUSE_MS = 5 * 60_000
 /** In a shorter time, a few quick decisions would suggest an unrealistic pace. */
 const MIN_ACTIVE_MS = 10 * 60_000

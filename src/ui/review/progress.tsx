@@ -12,11 +12,11 @@ import { useSitting } from './use-desk.ts'
 
 interface ProgressProps {
   kind: QueueKind
-  /** How many of the remaining are assigned to this reviewer. Undefined if the queue's order doesn't count them. */
+  /** How many remaining outputs are assigned to this reviewer. Undefined if the queue's order doesn't count them. */
   assigned: number | undefined
   remaining: number | undefined
   isMinimum: boolean
-  /** This reviewer's current decisions since midnight UTC, as insights count them, and votes. */
+  /** This reviewer's votes and, as insights count them, current decisions since midnight UTC. */
   today: number
   reviewerId: string
 }
@@ -41,7 +41,7 @@ export function QueueProgress({ kind, assigned, remaining, isMinimum, today, rev
           , <b>{count(assigned)}</b> assigned to you
         </>
       )}{' '}
-      · {/* No list has a person's votes. */}
+      · {/* No list shows a person's votes. */}
       <Counted value={today} path={isVoter ? null : path} label={`${count(today)} reviewed today`} /> reviewed today
       {pace !== null && (
         <>

@@ -12,7 +12,7 @@ export interface Decision {
   takeOver?: boolean
 }
 
-/** A decision of this sitting, saved or pending. */
+/** A decision from this sitting, saved or pending. */
 export interface Decided {
   request: Decision
   /** The span and draft at the time of the decision. Undo restores both. */

@@ -160,7 +160,7 @@ export function useItem({ span, isWhole, projectSlug, onAdvance, onUndo }: ItemO
     errorTypes: errorTypes?.errorTypes ?? [],
     isEditing,
     isDecided: decided !== undefined,
-    /** Whether the decision of this sitting is a vote. */
+    /** Whether the decision from this sitting is a vote. */
     isVote: isVoting(span) && hasVoted(span, desk.actorId),
     isAdjudicator,
     /** Whether this decision ends other people's vote. */
@@ -219,7 +219,7 @@ export function useComment(span: SpanOfTrace, draft: Draft | undefined, write: (
   }
 }
 
-/** Says what is saved. Clicks go through to what's below. */
+/** Says what has been saved. Clicks go through to what's below. */
 function confirm(saved: SpanOfTrace, actorId: string): void {
   const isVote = saved.review.state === 'unreviewed' && hasVoted(saved, actorId)
   const id = 'decided'

@@ -6,7 +6,7 @@ export const approvedBy = ({ decision, approvedOutput }: Vote, output: Json): Js
 
 type Voted = Pick<Span, 'review' | 'reviewers' | 'votes' | 'isDisputed'>
 
-/** Whether a span waits for votes, or for one person's decision. */
+/** Whether a span is waiting for votes, or for one person's decision. */
 export const isUndecided = ({ review }: Pick<Voted, 'review'>): boolean => review.state === 'unreviewed' || review.stale
 
 /** Whether people have voted on a span that's undecided. */
@@ -18,7 +18,7 @@ export const hasVoted = ({ votes }: Pick<Voted, 'votes'>, actorId: string): bool
 
 const IF_UNDONE = 'If the decision is undone, these votes no longer count, and reviewers vote again.'
 
-/** How votes decide the output, or did, in a sentence. Null if it's one reviewer's decision. */
+/** How votes decide the output, or decided it, in a sentence. Null if it's one reviewer's decision. */
 export function votingWords(span: Voted): string | null {
   const { review, reviewers, votes, isDisputed } = span
   if (isDisputed) return `The ${reviewers} reviewers disagree, so an adjudicator decides.`

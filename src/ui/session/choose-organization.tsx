@@ -10,7 +10,7 @@ import { ShownText } from '../json/shown-text.tsx'
 import { FaultAlert } from '../parts/fault-alert.tsx'
 import { usePageTitle } from '../parts/use-page-title.ts'
 
-/** Asks a user of several organizations which one to open. */
+/** Asks a user in several organizations which one to open. */
 export function ChooseOrganization() {
   usePageTitle('Choose an organization')
   const { data, error, refetch } = useQuery({
