@@ -28,7 +28,7 @@ export const theme = createTheme({
   },
   cursorType: 'pointer',
   components: {
-    // Mantine's own gray is too faint to read, and its button to close has no name.
+    // Mantine's own gray is too faint to read, and its close button has no name.
     Notification: {
       styles: { description: { color: 'var(--quiet)' } },
       defaultProps: { closeButtonProps: { 'aria-label': 'Dismiss notification' } },

@@ -13,16 +13,16 @@ const COLOR_RULES = ['color-contrast', 'link-in-text-block']
 
 const PHONE = { width: 390, height: 844 }
 
-/** Asserts that a page has no serious accessibility violation in either color scheme. Leaves it in the dark one. */
+/** Asserts that a page has no serious accessibility violation in either color scheme. Leaves the page dark. */
 export async function expectAccessible(page: Page): Promise<void> {
   await chooseScheme(page, 'light')
   expect(await seriousFindings(page)).toEqual([])
   await chooseScheme(page, 'dark')
-  // Nothing else differs.
+  // Nothing else differs between the color schemes.
   expect(await seriousFindings(page, { rules: COLOR_RULES })).toEqual([])
 }
 
-/** Asserts that a page is accessible in both color schemes and fits a phone. Leaves it dark and as narrow as a phone. */
+/** Asserts that a page is accessible in both color schemes and fits a phone. Leaves the page dark and narrow. */
 export async function expectAccessibleOnEveryScreen(page: Page): Promise<void> {
   await expectAccessible(page)
   await page.setViewportSize(PHONE)
@@ -56,7 +56,7 @@ interface Search {
 
 /** Describes each serious or critical accessibility violation that axe finds in a page. */
 async function seriousFindings(page: Page, { rules, within = 'html' }: Search = {}): Promise<string[]> {
-  // A page keeps axe until it's left. Adding it again takes as long as a search.
+  // A page keeps axe until the browser leaves the page. Adding axe again takes as long as a search.
   if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axe.source)
   const options: axe.RunOptions = {
     // Otherwise, axe also describes every element that passed.

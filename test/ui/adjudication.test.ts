@@ -120,7 +120,8 @@ test('three people review a step blind, and an adjudicator decides what they dis
     review: { by: grace.id, basis: 'adjudication' },
   })
 
-  // By hand: everybody agrees on 2 of 3 outputs. Of 9 pairs of votes, the third one's two on the disputed output differ.
+  // Calculated by hand: everybody agrees on 2 of 3 outputs. Of 9 pairs of votes, the third reviewer's two on the
+  // disputed output differ.
   await fourth.goto('/agreement')
   const decisions = fourth.getByRole('region', { name: 'Decisions' })
   await expect(decisions).toContainText('On 67% of 3 outputs, everybody agrees.')

@@ -10,8 +10,8 @@ let organization: Organization
 let managerKey: string
 
 /**
- * Three people vote blind on 12 outputs of a step: two agree on all of them, and the third differs from them on the first
- * three. An adjudicator decides on the first of these.
+ * Three people vote blind on 12 outputs of a step: two agree on all of them, and the third differs on the first three.
+ * An adjudicator decides on the very first one.
  */
 test.beforeAll(async () => {
   organization = await newOrganization()

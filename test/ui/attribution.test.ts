@@ -5,7 +5,7 @@ import { expect, signIn, test } from './test.ts'
 
 let sample: SampleProject
 
-/** Has a trace with an answer that its reviewer overrules. */
+/** Creates a trace with an answer that its reviewer overrules. */
 test.beforeAll(async () => {
   sample = await sampleProject()
   const { events, trace_id, span_id } = answered(40)
@@ -51,7 +51,7 @@ test('every number links to the answers that it counts, and each answer to its s
   await expect(page).toHaveURL(/\/traces\/[^?]+\?.*span=/)
 })
 
-test('one version of an engine is chosen, and its filter is removed', async ({ page }) => {
+test('one version of an engine can be chosen, and the filter removed', async ({ page }) => {
   await page.goto(`/attribution?project=${sample.project.slug}`)
   await page.getByRole('link', { name: /^rules, version/ }).click()
   await expect(page).toHaveURL(/engine=rules&engineVersion=/)

@@ -103,8 +103,8 @@ const Recorded = v.record(v.string(), v.record(v.string(), v.number()))
 const RECORDED = join(import.meta.dirname, 'recorded-sizes.json')
 
 /**
- * Lists a page's files, those that grew most first. They're compared with the sizes that were recorded with
- * `npm run test:ui -- first-load -u`, which no test depends on.
+ * Lists a page's files, the ones that grew most first. The sizes to compare with come from
+ * `npm run test:ui -- first-load -u`. No test depends on them.
  */
 async function growth(page: string, files: Sizes): Promise<string> {
   const recorded = v.parse(Recorded, JSON.parse(await readFile(RECORDED, 'utf8')))
@@ -146,7 +146,7 @@ test('the frame appears with the document alone and never moves as the page load
       },
     })
     await expect(page.getByRole('button', { name: 'Accept' })).toBeEnabled()
-    // Sections that not everybody has appear below the others.
+    // Sections that only some users have appear below the rest.
     expect(await placesInFrame(page)).toEqual(expect.arrayContaining(first ?? ['none']))
     expect(await layoutShift(page)).toBeLessThan(0.05)
   }

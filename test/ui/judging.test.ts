@@ -113,7 +113,7 @@ test('a manager edits the guideline next to the item, and a reviewer can only re
   await expect(other.getByRole('button', { name: 'Edit guideline' })).toHaveCount(0)
 })
 
-test('a reviewer says what is wrong without rewriting it, and nothing is decided', async ({ page }) => {
+test('a reviewer says what is wrong with an output without rewriting it, and nothing is decided', async ({ page }) => {
   await open(page, item())
   await expect(page.getByRole('button', { name: /^Accept/ })).toBeEnabled()
   await page.keyboard.press('w')

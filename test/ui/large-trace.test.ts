@@ -49,8 +49,8 @@ const spans = (page: Page) => page.getByRole('tree', { name: 'Spans' })
 const lineCount = (page: Page) => spans(page).getByRole('treeitem').count()
 
 /**
- * Opens the trace from the list, and counts the requests to the API, the lines that are ever added to the page, and how
- * often any part of the app's code runs: a callback or a loop's body that runs for each span counts once for each.
+ * Opens the trace from the list, and counts the requests to the API, the lines that are ever added to the page, and the
+ * times that any part of the app's code runs: a callback or a loop's body that runs for each span counts once for each.
  */
 async function workToOpen(page: Page) {
   const row = page.getByRole('table', { name: 'Traces' }).getByRole('link', { name: 'large' })
@@ -79,7 +79,7 @@ async function workToOpen(page: Page) {
   }
 }
 
-test('a trace with 10,000 spans opens with one request and linear work, and scrolls with few of them in the page', async ({
+test('a trace with 10,000 spans opens with one request and linear work, and scrolls with few spans in the page', async ({
   page,
   context,
 }) => {

@@ -104,7 +104,7 @@ async function openProblem(page: Page): Promise<void> {
 /** The state that the problem's page shows. */
 const stateOf = (page: Page): Locator => page.getByRole('status', { name: 'State' })
 
-/** Writes a version of the prompt for the problem, with one more label before or after the line of `billing`. */
+/** Writes a version of the prompt for the problem, with one more label before or after the `billing` line. */
 async function writeVersion(page: Page, number: number, place: 'before' | 'after'): Promise<void> {
   await press(page, page.getByRole('link', { name: /^Write (a new|another) version$/ }))
   await tabTo(page, page.getByRole('textbox', { name: 'Content' }))
@@ -154,7 +154,7 @@ test('a correction becomes a fix that holds, with the keyboard alone', async ({ 
   expect(await runExample(key, 'post')).toContain('Posted 10 tickets')
   await page.goto(`/review?project=${project.slug}&stepId=sort-ticket`)
   const output = page.getByRole('region', { name: 'Output', exact: true })
-  /** Decides on as many outputs as the example has posted. They started in the same moment, so they're in any order. */
+  /** Decides on as many outputs as the example has posted. They started at the same moment, so their order varies. */
   const review = async (count: number) => {
     const seen: string[] = []
     while (seen.length < count) {

@@ -15,10 +15,10 @@ export const ROOT_CAUSE: Reply = {
   },
 }
 
-/** A model that the tests of one file use, with a server that's configured for it. */
+/** A model that the tests in one file use, with a server that's configured for it. */
 export interface OwnModel {
   replyWith: (replies: readonly Reply[]) => Promise<unknown>
-  /** Returns to the shared server. */
+  /** Switches back to the shared server. */
   close: () => Promise<void>
 }
 

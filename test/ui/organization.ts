@@ -24,7 +24,7 @@ export interface Organization {
   ownerKey: string
   /** Calls the API with a key, by default the project's. Throws if the response is an error. */
   call(method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, body?: object, key?: string): Promise<unknown>
-  /** Creates a resource with a POST to `path`, and returns its id. */
+  /** Creates a resource with a POST to `path`, and returns its ID. */
   make(path: string, body: object): Promise<string>
   /** Posts events. Throws if the API rejects any of them. */
   post(events: readonly Event[]): Promise<void>

@@ -19,8 +19,8 @@ function followRequests(page: Page) {
     if (hasStarted) inFlight.add(request)
     else inFlight.delete(request)
   }
-  // On a busy machine, a script may run long after it arrived, and only then makes its requests. Importing a module again
-  // waits until it has run.
+  // On a busy machine, a script may run long after it has arrived, and only then make its requests. Importing a module
+  // again waits until it has run.
   const run = async (request: Request) => {
     arrived.add(request)
     await page.evaluate(`import(${JSON.stringify(request.url())}).then(() => undefined)`).catch(() => undefined)
@@ -38,7 +38,7 @@ function followRequests(page: Page) {
     const isBusy = () => [...inFlight].some(request => !held.has(request)) || isRunning()
     while (isBusy() || performance.now() - changedAt < quietMs) {
       await page.waitForTimeout(POLL_MS)
-      // The page may not have processed a response yet that has already arrived. While the browser holds back frames, it
+      // The page may not have processed a response that has already arrived. While the browser holds back frames, it
       // may not be idle for long.
       await page.evaluate(() => new Promise(resolve => requestIdleCallback(resolve, { timeout: 1000 })))
     }
@@ -65,10 +65,10 @@ interface Rounds {
 }
 
 /**
- * Opens a page, holds back its requests, and responds to them in rounds: first to the requests that the page makes before
- * it gets any response, then to the requests that follow from those responses, and so on. A request is always in the
- * first round in which the page has everything that the request needs, even on a slow machine. A round ends once the page
- * makes no new request for `quietMs`.
+ * Opens a page, holds back its requests, and responds to them in rounds: first to the requests that the page makes
+ * before it gets any response, then to the requests that follow from those responses, and so on. A request is always in
+ * the first round in which the page has everything that the request needs, even on a slow machine. A round ends once the
+ * page makes no new request for `quietMs`.
  */
 export async function roundsOf(
   page: Page,

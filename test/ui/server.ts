@@ -1,8 +1,8 @@
 import { newServer, PROJECT } from '../scripts/server.ts'
 
 /**
- * Starts the server for all tests as `npm start` does, but without the demo, and with webhooks to this machine. Returns a
- * function that stops the server and removes its state. If the environment names a server, the tests use that one instead.
+ * Starts the server for all tests as `npm start` does, but without the demo, and with webhooks to this machine. Returns
+ * a function that stops the server and removes its state. If the environment names a server, the tests use it instead.
  */
 // biome-ignore lint/style/noDefaultExport: Playwright requires it
 export default async function serve(): Promise<() => Promise<void>> {
@@ -21,7 +21,7 @@ export default async function serve(): Promise<() => Promise<void>> {
   return () => server.remove()
 }
 
-/** Starts a server with these variables for the tests of one file. Returns a function that returns to the shared one. */
+/** Starts a server with these variables for the tests in one file. Returns a function that switches back. */
 export async function useOwnServer(variables: Readonly<Record<string, string>>): Promise<() => Promise<void>> {
   const shared = serverUrl()
   const server = await newServer()

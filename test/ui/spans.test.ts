@@ -100,7 +100,7 @@ test('the filters of spans are in the URL, and can be edited and removed', async
   await expect(page).toHaveURL(/project=/)
 })
 
-test('spans say how many more decisions are counted', async ({ page }) => {
+test('the list of spans says how many more decisions are counted', async ({ page }) => {
   await page.route(/\/api\/spans\?/, route => route.fulfill({ json: { spans: [], expired: 2, nextCursor: null } }))
   await page.goto(`/spans?project=${sample.project.slug}&decision=accept`)
   await expect(page.getByRole('status')).toHaveText('2 more decisions are counted, but their traces have expired.')

@@ -108,7 +108,7 @@ test('a span that someone else holds can be decided from its trace only after a 
   const { span_id, path } = await withSpan(21)
   const kofi = await sample.reviewer('Kofi')
   await signIn(context, sample.key)
-  // The reviewer began after the page was loaded.
+  // The other reviewer begins after the page has loaded.
   await page.goto(path)
   const chosen = page.getByRole('region', { name: 'Selected span' })
   await expect(chosen.getByRole('button', { name: 'Accept' })).toBeVisible()
@@ -145,7 +145,7 @@ test('shows who is reviewing a span before anyone else decides on it', async ({ 
   await claim()
   await page.reload()
   await page.clock.runFor(15 * 60_000)
-  // The reviewer still holds the span by the service's clock.
+  // According to the service's clock, the reviewer still holds the span.
   await expect(notice).toBeHidden()
   await page.reload()
   await expect(accept).toBeEnabled()

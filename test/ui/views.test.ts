@@ -12,7 +12,7 @@ test.beforeEach(async ({ context }) => {
   await signIn(context, organization.ownerKey)
 })
 
-/** Its button, which shows the current view, names it. */
+/** The menu. Its button, which shows the current view, gives it a name that varies. */
 const menu = (page: Page) => page.getByRole('dialog').filter({ hasNotText: 'Delete view?' })
 
 async function saveView(page: Page, name: string, { isShared = false } = {}) {
@@ -74,7 +74,7 @@ test('colleagues see shared views, and only owners and managers can delete them'
   await expect(menu(page).getByRole('button', { name: 'Ours', exact: true })).toBeHidden()
 })
 
-test('a view of the same name is replaced, and a view never switches the project', async ({ page }) => {
+test('a view with the same name is replaced, and a view never switches the project', async ({ page }) => {
   const { project, call, ownerKey } = organization
   const view = { projectSlug: project.slug, name: 'Mine', page: 'spans' }
   await call('POST', '/api/views', { ...view, query: 'project=other&x=y&decision=accept' }, ownerKey)
@@ -88,7 +88,7 @@ test('a view of the same name is replaced, and a view never switches the project
   await page.getByRole('button', { name: 'Views' }).click()
   await menu(page).getByRole('textbox', { name: 'Save the current filters as' }).fill('Mine')
   await menu(page).getByRole('button', { name: 'Replace view' }).click()
-  // Until it's closed, the menu has a button of the same name.
+  // Until it's closed, the menu has a button with the same name.
   await expect(menu(page)).toBeHidden()
   await page.getByRole('button', { name: 'Mine', exact: true }).click()
   await expect(menu(page).getByRole('list').getByRole('button', { name: 'Mine', exact: true })).toHaveCount(1)

@@ -8,7 +8,7 @@ const HOSTILE = '<img src=x onerror="window.__pwned = 1"> \u202Egnp.exe'
 
 interface Receiver {
   url: string
-  /** The IDs of the events that it got. */
+  /** The IDs of the events that it has received. */
   ids: (string | undefined)[]
   /** What it returns from now on. */
   answer: { status: number; body: string }

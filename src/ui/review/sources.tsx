@@ -7,8 +7,8 @@ import { SourceList } from '../sources/source-list.tsx'
 import { Guideline } from './guideline.tsx'
 
 /**
- * What an output is based on and judged by. The children appear once all of this has loaded, so that nothing moves while
- * people read.
+ * What an output is based on and judged by. The children appear once all of that has loaded, so that nothing moves
+ * while people read.
  */
 export function Sources({ span, children }: PropsWithChildren<{ span: SpanOfTrace }>) {
   const { data, isPending } = useQuery(sourcesQuery(span.id))

@@ -1,6 +1,6 @@
 import type { AuditAction } from '../../store/accounts/audit.ts'
 
-/** The label of each action in the log. */
+/** The label for each action in the log. */
 const LABELS: Readonly<Record<AuditAction, string>> = {
   'organization.create': 'Organization created',
   'project.create': 'Project created',
@@ -65,5 +65,5 @@ export const AUDIT_ACTION_OPTIONS = Object.entries(LABELS).map(([value, label]) 
 
 const labels = new Map<string, string>(Object.entries(LABELS))
 
-/** An action's label. Unknown actions show as they are. */
+/** An action's label. Unknown actions are shown unchanged. */
 export const auditActionLabel = (action: string): string => labels.get(action) ?? action

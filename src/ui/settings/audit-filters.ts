@@ -1,4 +1,4 @@
-/** The log's filters, which are in the URL. */
+/** The log's filters, which are stored in the URL. */
 export interface AuditFilters extends Readonly<Record<string, string | null>> {
   action: string | null
   userId: string | null

@@ -13,7 +13,7 @@ interface ErrorTypeTableProps {
   projectId: string | undefined
 }
 
-/** The error types of a category. */
+/** The error types in a category. */
 export function ErrorTypeTable({ label, errorTypes, all, projectId }: ErrorTypeTableProps) {
   if (errorTypes.length === 0) {
     return (

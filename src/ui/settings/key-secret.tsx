@@ -4,7 +4,7 @@ import { CopiedCode } from '../parts/copied-code.tsx'
 import { curlOf } from '../parts/curl.ts'
 import { Warning } from '../parts/warning.tsx'
 
-/** A new key's secret, which is shown only once, and commands to test it and, for an agent's, to connect the agent. */
+/** A new key's secret, shown only once, with commands to test it and, if it's for an agent, to connect the agent. */
 export const KeySecret = ({ apiKey, onDone }: { apiKey: NewApiKey; onDone: () => void }) => (
   <Stack gap="sm">
     <Warning title="Copy this key now">

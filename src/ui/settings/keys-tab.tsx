@@ -24,7 +24,7 @@ import { refreshKeys } from './writes.ts'
 
 /** The organization's API keys. */
 export function KeysTab() {
-  // Kept here, so that a change of the list doesn't unmount it.
+  // Kept here, so that a change to the list doesn't close the dialog.
   const [made, setMade] = useState<NewApiKey>()
   const query = useInfiniteQuery(apiKeysQuery)
   const keys = query.data?.pages.flatMap(page => page.apiKeys)

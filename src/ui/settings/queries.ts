@@ -56,7 +56,7 @@ export const stepNamesQuery = (projectId: string | undefined) =>
 
 export const webhooksQuery = pagesOf<Webhooks>('/api/webhooks')
 
-/** A webhook. A failing one can be disabled while the page is open. */
+/** A webhook. The service may disable a failing one while the page is open. */
 export const webhookQuery = (id: string) =>
   queryOptions({
     queryKey: ['webhook', id],

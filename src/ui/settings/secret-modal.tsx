@@ -6,7 +6,7 @@ interface SecretModalProps {
   /** Undefined to show none. */
   title: string | undefined
   onDone: () => void
-  /** What it shows, with a button that confirms that it was copied. */
+  /** The content, with a button to confirm that the secret has been copied. */
   children: (done: () => void) => ReactNode
 }
 

@@ -9,7 +9,7 @@ export function useAllUsers() {
   return data?.pages.flatMap(page => page.users) ?? []
 }
 
-/** All of its API keys, as pages load. */
+/** All of the organization's API keys, as pages load. */
 export function useAllKeys() {
   const { data, ...query } = useInfiniteQuery(apiKeysQuery)
   useWholeList(query)

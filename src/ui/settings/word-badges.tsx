@@ -1,6 +1,6 @@
 import { Badge, Group } from '@mantine/core'
 
-/** Words of the API, such as scopes or event types. */
+/** Words from the API, such as scopes or event types. */
 export const WordBadges = ({ words }: { words: readonly string[] }) => (
   <Group gap={4}>
     {words.map(word => (

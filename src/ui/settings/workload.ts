@@ -4,7 +4,7 @@ import type { Insights, ReviewPolicy } from '../api/wire.ts'
 /** The days that the preview is based on. */
 export const BASIS_DAYS = 7
 
-/** How many outputs a policy would offer per day, based on the outputs of the last few days. */
+/** How many outputs a policy would offer per day, based on the outputs from the last few days. */
 export interface Workload {
   /** Outputs offered to reviewers per day, by step. */
   byStep: ReadonlyMap<string, number>
@@ -12,7 +12,7 @@ export interface Workload {
   outputs: number
   /** How many reviews that takes, since some outputs are reviewed by several people. */
   reviews: number
-  /** The people who reviewed on these days. */
+  /** How many people reviewed on these days. */
   people: number
 }
 

@@ -3,7 +3,7 @@ import { disputesQuery } from '../api/disputes.ts'
 import { count } from '../parts/format.ts'
 import { useProject } from '../session/project.ts'
 
-/** How many outputs wait for an adjudicator. Nothing if there are none. */
+/** How many outputs are waiting for an adjudicator. Renders nothing if there are none. */
 export function Disputes() {
   const { data } = useQuery(disputesQuery(useProject()))
   if (!data || data.remaining === 0) return null

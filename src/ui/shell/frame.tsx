@@ -10,7 +10,7 @@ interface FrameProps {
   command?: ReactNode
   account?: ReactNode
   sections?: readonly Section[]
-  /** How much work waits in a section. */
+  /** How much work is waiting in a section. */
   waitingIn?: (section: Section) => ReactNode
 }
 

@@ -67,7 +67,7 @@ interface Allowed {
 }
 
 /**
- * The sections of the signed-in user. Sections that not everybody has come last, so that they don't move the others.
+ * The signed-in user's sections. Sections that only some users have come last, so that they don't move the rest.
  */
 export const sectionsFor = ({ isAdjudicator, mayCompare }: Allowed): readonly Section[] => [
   ...SECTIONS,

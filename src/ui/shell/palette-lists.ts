@@ -8,7 +8,7 @@ import { problemsQuery } from '../problems/queries.ts'
 import { KNOWLEDGE_DOCS, PROMPTS } from '../texts/kinds.ts'
 import { textsQuery } from '../texts/queries.ts'
 
-/** Items of a list that the palette shows. */
+/** How many items the palette shows from each list. */
 const SHOWN_ITEMS = 5
 const KEPT_MS = 60_000
 
@@ -31,7 +31,7 @@ interface Listed extends List {
 }
 
 interface PaletteList extends List {
-  /** The first ones that match. */
+  /** The first items that match. */
   items: ListItem[]
   /** Whether more may match. */
   hasMore: boolean
@@ -39,8 +39,8 @@ interface PaletteList extends List {
 }
 
 /**
- * The problems, prompts, datasets, experiments, and knowledge docs with a text in their name. Requests the first page of each list
- * once, when there's a text.
+ * The problems, prompts, datasets, experiments, and knowledge docs whose names contain a text. Requests the first page
+ * of each list once, when there's a text.
  */
 export function usePaletteLists(project: string | undefined, text: string): PaletteList[] {
   const options = { enabled: project !== undefined && text !== '', staleTime: KEPT_MS, refetchInterval: false } as const

@@ -5,7 +5,7 @@ import type { TraceList } from '../api/wire.ts'
 import { DEFAULT_KEY } from '../conversations/address.ts'
 import { metadataName } from '../traces/filters.ts'
 
-/** Traces that the palette shows for one search. */
+/** How many traces the palette shows for one search. */
 const SHOWN_TRACES = 5
 
 const TRACE_ID = /^trace_[A-Za-z0-9_-]{1,122}$/
@@ -22,7 +22,7 @@ const tracesWith = (project: string | undefined, name: string, value: string | u
 
 const undefinedUnless = (isSearch: boolean, text: string) => (isSearch ? text : undefined)
 
-/** Traces with this text in their name. */
+/** Traces whose names contain this text. */
 export const namedTracesQuery = (project: string | undefined, text: string) =>
   tracesWith(project, 'nameContains', undefinedUnless(text !== '' && text.length <= MAX_NAME_LENGTH, text))
 
@@ -38,6 +38,6 @@ export const conversationQuery = (project: string | undefined, text: string) =>
 export const isSearchable = (text: string): boolean =>
   text.length >= MIN_SOUGHT_LENGTH && text.length <= MAX_SOUGHT_LENGTH
 
-/** Traces with this text in their values, if the reader asked for them. */
+/** Traces whose values contain this text, if the reader asked for them. */
 export const textTracesQuery = (project: string | undefined, text: string | undefined) =>
   tracesWith(project, 'contains', text)

@@ -1,6 +1,6 @@
 import { useIsAdjudicator, useMayCompare } from '../api/session.ts'
 import { type Section, sectionsFor } from './navigation.ts'
 
-/** The sections of the signed-in user. */
+/** The signed-in user's sections. */
 export const useSections = (): readonly Section[] =>
   sectionsFor({ isAdjudicator: useIsAdjudicator(), mayCompare: useMayCompare() === true })

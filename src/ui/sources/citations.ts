@@ -6,7 +6,7 @@ import { sourcesQuery } from './queries.ts'
 export const idOfSource = (spanId: string, index: number): string => `source-${index}-of-${spanId}`
 
 /**
- * The names by which an output cites chunks, each with the action that shows its chunk. None before the sources are
+ * The names by which an output cites chunks, each with the action that shows its chunk. Empty until the sources are
  * loaded.
  */
 export function useCitations(spanId: string, isShown = true): ReadonlyMap<string, () => void> {

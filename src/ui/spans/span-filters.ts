@@ -13,7 +13,7 @@ interface Names {
   assignees: ReadonlyMap<string, string>
 }
 
-/** The filters that the list offers: of all spans, or of a problem's cases. */
+/** The filters that the list offers: for all spans, or for a problem's cases. */
 export const spanFilters = (names: Names): Filter[] =>
   names.problems.size === 0
     ? allFilters(names)

@@ -47,7 +47,7 @@ const atMost = (value: number): string => (value === 0 ? 'none' : `at most ${cou
 
 const percent = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 1 })
 
-/** A rate that isn't rounded up to the one that is required. */
+/** Rounds a rate down, so that it never appears to reach a higher required rate. */
 const rate = (value: number): string => percent.format(Math.floor(value * 1000) / 1000)
 
 /** What a version still lacks, in sentences. */

@@ -2,14 +2,14 @@ import { call } from '../api/client.ts'
 import type { Gate, Json, KnowledgeDoc, KnowledgeDocs, Prompt, Prompts, Watch } from '../api/wire.ts'
 
 /*
- * These pages treat prompts and knowledge docs alike: as texts with versions, one of which is active. This file has
- * their differences.
+ * These pages treat prompts and knowledge docs alike: as texts with versions, one of which is active. This file
+ * contains the differences.
  */
 
 /** A text in its project's list, with its active version. */
 export interface TextItem {
   id: string
-  /** A prompt's step, a knowledge doc's slug. */
+  /** A prompt's step or a knowledge doc's slug. */
   name: string
   title: string | null
   content: string

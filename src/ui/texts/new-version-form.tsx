@@ -93,7 +93,7 @@ export function NewVersionForm({ kind, text }: { kind: TextKind; text: Versioned
   )
 }
 
-/** The version exists by now, so a problem that can't be changed must not look as if nothing was saved. */
+/** The version exists by now, so a failure to link it must not look as if nothing was saved. */
 const linkVersion = (problemId: string, candidateVersionId: string): Promise<void> =>
   changeProblem(problemId, { candidateVersionId }).catch(({ message }: Error) => {
     notifications.show({ color: 'red', title: "Couldn't link the version to the problem", message })

@@ -3,7 +3,7 @@ import { useProjectId } from '../session/project.ts'
 import type { Version, VersionedText } from './kinds.ts'
 import { gateStateQuery } from './queries.ts'
 
-/** Whether a version meets its step's gate. Not loaded if it needs none: without a gate, or if it was active before. */
+/** Whether a version meets its step's gate. Not loaded if there's no gate, or if the version was active before. */
 export function useGateState({ gate, name }: VersionedText, { id, wasActive }: Version, isEnabled = true) {
   const projectId = useProjectId()
   const query = gateStateQuery(projectId, name, id)

@@ -82,6 +82,6 @@ export function VersionView({ kind, text, version }: VersionViewProps) {
   )
 }
 
-/** The decisions on outputs of a version. */
+/** The path to the decisions on a version's outputs. */
 const decisionsOn = (project: string | undefined, { id }: Version, decision: string): string =>
   pathWith('/spans', { project, promptVersionId: id, decision })

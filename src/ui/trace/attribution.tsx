@@ -111,7 +111,7 @@ function Summary({ word, record }: { word: PastAttribution | undefined; record: 
   return (
     <span className={classes.word}>
       <strong>{word.errorTypeName}</strong>
-      {/* Not a dot at the end of a line. */}
+      {/* Keeps the dot off the end of a line. */}
       {word.errorTypeCategory && ` ·\u00a0${word.errorTypeCategory.replace(' ', '\u00a0')}`}
       <span className={classes.dimmed}>
         {' '}

@@ -113,7 +113,7 @@ export function Decision({ span, traceId }: { span: Span; traceId: string }) {
       )}
       {voting !== null && <Text size="sm">{voting}</Text>}
       {errorType !== null && <Text size="sm">Error type: {typeName(errorType)}</Text>}
-      {/* Each vote shows its own. */}
+      {/* Each vote shows its own comment. */}
       {comment !== null && !isByVotes && <Said text={comment} />}
       {error && (
         <DecisionFault

@@ -17,7 +17,7 @@ import type { SpanRow } from './span-tree.ts'
 
 interface SpanLineProps {
   row: SpanRow<Span>
-  /** The step below it with the review that it shows, if any. */
+  /** The step below it whose review it shows, if any. */
   reviewedAt: string | undefined
   /** Its element's ID. */
   id: string

@@ -91,8 +91,8 @@ export function spanTree<Span extends TreeSpan>(spans: readonly Span[], trace: T
 }
 
 /**
- * Each span's parent. Spans with a missing parent, and one of each cycle, go under the root, or become roots if there
- * is none.
+ * Each span's parent. Spans with a missing parent, and one span from each cycle, go under the root, or become roots if
+ * there is none.
  */
 function family<Span extends TreeSpan>(spans: readonly Span[]) {
   const known = new Set(spans.map(({ id }) => id))

@@ -5,7 +5,7 @@ import { IconDots } from '../icons/index.ts'
 
 const TraceMenu = lazy(async () => ({ default: (await import('./trace-menu.tsx')).TraceMenu }))
 
-/** The button of the actions on a trace. Their menu loads on first use. */
+/** The button for the actions on a trace. Their menu loads on first use. */
 export function TraceActions({ trace }: { trace: Trace }) {
   const [isUsed, setUsed] = useState(false)
   const button = (

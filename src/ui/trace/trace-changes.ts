@@ -66,7 +66,7 @@ function reviewOf(trace: Trace, spans: readonly Span[]): Pick<Trace, 'reviewedCo
   return { reviewedCount, staleCount, reviewState: reviewedCount === 0 ? 'unreviewed' : state }
 }
 
-/** Whether a span is reviewed by itself. A root that shows a step's review isn't counted. */
+/** Whether a span has a review of its own. A root that shows a step's review isn't counted. */
 const hasOwnReview = ({ review }: Span): boolean => review.reviewedBy === null
 
 /** Whether a span counts as reviewed. With a stale review, it doesn't. */

@@ -13,7 +13,7 @@ interface ValueSectionProps {
   marked: string | undefined
 }
 
-/** One value of a span, whole. */
+/** One of a span's values, in full. */
 export function ValueSection({ span: shown, field, label, marked }: ValueSectionProps) {
   const { span, error, refetch } = useWholeSpan(shown, [field])
   if (error) return <FaultAlert error={error} onRetry={refetch} />

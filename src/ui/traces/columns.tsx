@@ -26,12 +26,12 @@ export interface CellContext {
 
 interface TraceColumn {
   label: string
-  /** The least width in pixels. */
+  /** The minimum width in pixels. */
   width: number
   /** Its share of the remaining width. */
   grow?: number
   isNumber?: boolean
-  /** The API's name of the order by this column. */
+  /** The API's name for sorting by this column. */
   sort?: string
   /** Whether it's shown in small type. */
   isSmall?: boolean

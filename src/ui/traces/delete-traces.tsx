@@ -10,9 +10,9 @@ import { count, counted } from '../parts/format.ts'
 import { useSubmission } from '../parts/use-submission.ts'
 import { deleteTraces, removeFromLists } from './queries.ts'
 
-/** The most that one call deletes. */
+/** The most traces that one call deletes. */
 const TRACES_PER_CALL = 200
-/** How many traces that couldn't be deleted are named. */
+/** The most traces to list by name if they couldn't be deleted. */
 const NAMED_FAILURES = 10
 
 const inWords = (traces: number): string => counted(traces, 'trace')
@@ -22,7 +22,7 @@ interface Failure {
   message: string
 }
 
-/** Deletes the selected traces after a confirmation. Those that can't be deleted stay selected. */
+/** Deletes the selected traces after a confirmation. Traces that can't be deleted stay selected. */
 export function DeleteTraces({ traces }: { traces: readonly TraceItem[] }) {
   const [isOpen, { open, close }] = useDisclosure()
   const [progress, setProgress] = useState({ done: 0, total: 0 })
@@ -83,7 +83,7 @@ export function DeleteTraces({ traces }: { traces: readonly TraceItem[] }) {
   )
 }
 
-/** Deletes the traces of one call and returns those that it couldn't delete. A trace that no longer exists counts as deleted. */
+/** Deletes traces in one call and returns the failures. A trace that no longer exists counts as deleted. */
 async function deleteSome(traces: readonly TraceItem[]): Promise<Failure[]> {
   const { results } = await deleteTraces(traces)
   const failures = traces.flatMap((trace, index) => {

@@ -35,7 +35,7 @@ import { PINNED_FILTERS, useTraceFilters } from './use-trace-filters.ts'
 import { useWideRows } from './use-wide-rows.ts'
 import { WaitingTraces } from './waiting-traces.tsx'
 
-/** This button, and what it opens, load after the list. */
+/** The button and the menu that it opens load after the list. */
 const ColumnsMenu = late(
   async () => (await import('./columns-menu.tsx')).ColumnsMenu,
   () => <ColumnsButton disabled />,

@@ -10,7 +10,7 @@ export interface TracePage extends TraceList {
 const isAbove = (trace: TraceItem, other: TraceItem): boolean =>
   trace.createdAt === other.createdAt ? trace.id > other.id : trace.createdAt > other.createdAt
 
-/** The refetched first page's traces that the list lacks. Traces below the last loaded one come with their own page. */
+/** New traces on the refetched first page. Traces below the last loaded one come with their own page. */
 export function newTraces(pages: readonly TracePage[], newest: readonly TraceItem[]): TraceItem[] {
   const known = new Set(pages.flatMap(({ traces }) => traces.map(({ id }) => id)))
   const isWhole = pages.at(-1)?.nextCursor === null

@@ -79,7 +79,7 @@ export function updateLists(trace: TraceChange): void {
   })
 }
 
-/** Removes deleted traces from every list, and from the first page, whose traces would be added to the list again. */
+/** Removes deleted traces from every list, and from the first page, which would otherwise add them again. */
 export function removeFromLists(ids: ReadonlySet<string>): void {
   const left = (traces: TraceItem[]) => traces.filter(({ id }) => !ids.has(id))
   // Responses from before the deletion still include them.

@@ -17,7 +17,7 @@ export interface Selection<Item extends Listed> {
 }
 
 interface Chosen {
-  /** The list that the ids were chosen in. */
+  /** The list that the IDs were chosen in. */
   list: string
   ids: ReadonlySet<string>
   /** The last one that was selected or deselected. */
@@ -28,7 +28,7 @@ const NONE: ReadonlySet<string> = new Set()
 
 const noneIn = (list: string): Chosen => ({ list, ids: NONE, lastId: null })
 
-/** Selects items of a list. A different list starts without a selection, and items that leave it are deselected. */
+/** Selects items in a list. A different list starts without a selection, and items that leave a list are deselected. */
 export function useSelection<Item extends Listed>(list: string, listed: readonly Item[]): Selection<Item> {
   const [state, setState] = useState(() => noneIn(list))
   const chosen = state.list === list ? state.ids : NONE
@@ -55,7 +55,7 @@ export function useSelection<Item extends Listed>(list: string, listed: readonly
   return { items, ids, toggle, toggleAll }
 }
 
-/** The ids from one item to another, in either direction. If the first isn't listed, only the second. */
+/** The IDs from one item to another, in either direction. If the first isn't listed, only the second. */
 function between(listed: readonly Listed[], from: string | null, to: string): string[] {
   const [start, end] = [from, to].map(id => listed.findIndex(item => item.id === id)).toSorted((a, b) => a - b)
   if (start === undefined || end === undefined || start < 0) return [to]

@@ -4,10 +4,10 @@ import type { SavedView, ViewList } from '../api/wire.ts'
 
 export type ViewPage = SavedView['page']
 
-/** The most that one call lists. A project has at most 300 views for a user. */
+/** The most views that one call lists. A project has at most 300 views for a user. */
 const PAGE_SIZE = 200
 
-/** The user's own and the shared views of a page. */
+/** A page's views: the user's own and the shared ones. */
 export const viewsQuery = (project: string | undefined, page: ViewPage) =>
   queryOptions({
     queryKey: ['views', project, page],

@@ -23,8 +23,8 @@ export interface ViewsMenuProps {
 }
 
 /**
- * A page's saved views. Choosing one sets its filters in the URL, and the button shows the name of the one in the URL. The
- * views are loaded when the menu opens, unless the page has loaded them already.
+ * A page's saved views. Choosing one sets its filters in the URL, and the button shows the name of the view in the URL.
+ * The views are loaded when the menu opens, unless the page has loaded them already.
  */
 export function ViewsMenu({ page, queryOf, withoutFilters }: ViewsMenuProps) {
   const project = useProject()
