@@ -2,7 +2,7 @@
 const HEADER = 'x-d1-bookmark'
 
 /**
- * The newest point that a client has seen of each of the service's databases. The service only sends such points if it
+ * For each of the service's databases, the newest point that a client has seen. The service sends points only if it
  * reads from replicas, which lag.
  */
 export class Bookmark {
@@ -17,7 +17,7 @@ export class Bookmark {
     }
   }
 
-  /** The headers of a request whose response must not be older. */
+  /** The headers for a request whose response must not be older than these points. */
   headers(): Record<string, string> {
     if (this.#points.size === 0) return {}
     return { [HEADER]: Array.from(this.#points, ([database, point]) => `${database}=${point}`).join(', ') }

@@ -13,13 +13,13 @@ interface Runtime {
   process?: { getBuiltinModule?: (name: string) => { AsyncLocalStorage?: StorageClass } | undefined }
 }
 
-/** The item of an experiment that a function runs on, for the traces that it starts. */
+/** The experiment item that a function runs on, for the traces that it starts. */
 export interface ItemScope {
   /** Added to the metadata of these traces. */
   mark: { experiment_id: string; experiment_item_id: string }
   /** Whether these traces are sent. */
   isRecorded: boolean
-  /** The first of them. */
+  /** The first of these traces. */
   traceId?: string | undefined
 }
 

@@ -42,13 +42,13 @@ export interface CountersignOptions {
   projectId?: string | undefined
   /** Replaces the global `fetch`. */
   fetch?: Fetch | undefined
-  /** Receives everything that was recorded and didn't arrive. Without it, only the first loss logs a warning. */
+  /** Receives everything that was recorded but didn't arrive. Without it, only the first loss logs a warning. */
   onLoss?: ((loss: Loss) => unknown) | undefined
   /** Keeps a Worker alive until everything recorded is sent: `promise => ctx.waitUntil(promise)`. */
   waitUntil?: ((promise: Promise<unknown>) => unknown) | undefined
   /** How long events wait to be sent together, in milliseconds. Default: 2000. */
   flushIntervalMs?: number | undefined
-  /** Sends the waiting events once there are this many, even before that time is over. Default: 100. */
+  /** Sends the waiting events once there are this many, even before that time is up. Default: 100. */
   flushAt?: number | undefined
   /** The largest total size of waiting events, in bytes. Default: 16 MiB. */
   maxQueueBytes?: number | undefined
@@ -119,7 +119,7 @@ export class Countersign {
     this.prompts = new Prompts(this.#service, options, options.promptFreshMs ?? PROMPT_FRESH_MS)
   }
 
-  /** The number of events, and of single fields, that were recorded and didn't arrive. */
+  /** The number of events, and of single fields, that were recorded but didn't arrive. */
   get lost(): number {
     return this.#losses.count
   }
@@ -197,9 +197,9 @@ export class Countersign {
 
   /**
    * Runs a candidate on the items of a step's dataset, and finishes the experiment: each item's output is the
-   * function's return value. If it throws, the item has an error, and the others go on. If the call itself throws or
-   * the process ends, the experiment keeps its results, and the same call with its `id` runs the rest. Throws a
-   * `CountersignError`, or the signal's reason. Needs a key with the `read` and `review` scopes.
+   * function's return value. If it throws, the item has an error, and the other items still run. If the call itself
+   * throws or the process ends, the experiment keeps its results, and the same call with its `id` runs the rest. Throws
+   * a `CountersignError`, or the signal's reason. Needs a key with the `read` and `review` scopes.
    */
   async experiment<Input = unknown>(
     options: ExperimentOptions,

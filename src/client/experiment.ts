@@ -63,9 +63,9 @@ export interface ExperimentProgress {
   /** The experiment's page in the app. */
   url: string
   items: number
-  /** Items whose result the service has. */
+  /** Items whose results the service has. */
   done: number
-  /** Items of this call that have an error instead of an output. */
+  /** Items in this call that have an error instead of an output. */
   errors: number
 }
 
@@ -198,7 +198,7 @@ async function runItem<Input>(
   }
 }
 
-/** The service's calls about experiments. */
+/** Calls to the service about experiments. */
 class Calls {
   readonly #service: Service
 

@@ -1,6 +1,6 @@
 /** Every limit on size, count, and time in the client. Tests compare them with the service's own. */
 
-/** One `input`, `output`, or `data` as JSON. The service returns 413 above it. */
+/** One `input`, `output`, or `data` as JSON. The service returns 413 above this size. */
 export const MAX_VALUE_BYTES = 5 * 1024 * 1024
 /** Metadata as JSON. The service has the same limit. */
 export const MAX_METADATA_BYTES = 64 * 1024
@@ -26,7 +26,7 @@ export const REQUEST_MS = 5000
 export const ATTRIBUTION_REQUEST_MS = 30_000
 /** How long to wait for an attribution in total, by default. */
 export const ATTRIBUTION_WAIT_MS = 60_000
-/** The pause before the client requests it again. */
+/** The pause before the client requests an attribution again. */
 export const ATTRIBUTION_PAUSE_MS = 1000
 /** Attempts at one request, or to deliver one event. */
 export const MAX_ATTEMPTS = 3
@@ -49,7 +49,7 @@ export const MAX_RESULTS = 200
 /** Items of an experiment in one response. The service has the same limit. */
 export const PAGE_ITEMS = 200
 /**
- * The timeout of a request about an experiment: the service may look through a whole dataset, or judge many results.
+ * The timeout for a request about an experiment: the service may look through a whole dataset, or judge many results.
  */
 export const EXPERIMENT_REQUEST_MS = 30_000
 /** How many of an experiment's items run at a time by default, and at most. */
@@ -76,9 +76,9 @@ export const MAX_REVIEWS = 200
 export const MAX_IMPORTED_SPANS = 1000
 /** Requests with spans that an import makes at a time. */
 export const IMPORT_CONCURRENCY = 4
-/** A request of an import: it's large, and nobody waits for a page. */
+/** One request of an import: it's large, and nobody is waiting for a page. */
 export const IMPORT_REQUEST_MS = 60_000
-/** Attempts at one request of an import: about ten minutes. */
+/** Attempts at one request of an import, which take about ten minutes. */
 export const IMPORT_ATTEMPTS = 12
 /** The longest pause between two attempts, unless the service asks for a longer one. */
 export const MAX_IMPORT_PAUSE_MS = 60_000

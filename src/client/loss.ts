@@ -9,14 +9,14 @@ export interface EventName {
   id?: string
 }
 
-/** Something that was recorded and didn't arrive. */
+/** Something that was recorded but didn't arrive. */
 export interface Loss extends EventName {
   /**
-   * - `not_serializable`: a value that JSON can't represent (a cycle, a BigInt), an invalid time, nesting over 128 levels
+   * - `not_serializable`: a value that JSON can't hold (a cycle, a BigInt), an invalid time, nesting over 128 levels
    * - `too_large`: a value over 5 MiB as JSON, metadata over 64 KiB, a correction over 128 KiB
    * - `queue_full`: the waiting events exceeded `maxQueueBytes`
    * - `refused`: the service rejected it; `status` and `message` say why
-   * - `incomplete`: the service took the trace, but left out metadata that didn't fit or can't be searched; see `message`
+   * - `incomplete`: the service took the trace, but left out metadata that doesn't fit or isn't searchable; see `message`
    * - `undelivered`: no attempt succeeded; `status` is the last response's, or 0 if there was none
    */
   reason: 'not_serializable' | 'too_large' | 'queue_full' | 'refused' | 'incomplete' | 'undelivered'

@@ -180,7 +180,8 @@ export class Queue {
       const outcome = outcomes[index] ?? answer
       entry.attempts++
       const mayRetry = isTemporary(outcome) && entry.attempts < MAX_ATTEMPTS
-      // A 404 means that its trace is still queued; and an update must not arrive before the event that it updates.
+      // A 404 means that the event's trace is still queued; and an update must not arrive before the event that it
+      // updates.
       const mustWait = (outcome.status === 404 && keptIds.has(traceId)) || (id !== undefined && keptIds.has(id))
       if (mayRetry || mustWait) {
         kept.push(entry)

@@ -53,7 +53,7 @@ function costFields({ usage, costUsd, traceId }: ItemCosts): object {
 const amount = (value: number | null | undefined): number | undefined =>
   value != null && value >= 0 && value < Number.POSITIVE_INFINITY ? value : undefined
 
-/** Called when results were sent. */
+/** Called when results have been sent. */
 interface Listener {
   /** The service has these results, or doesn't need them. */
   onStored(results: readonly Result[]): void

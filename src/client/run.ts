@@ -5,7 +5,7 @@ import type { FeedbackFields } from './feedback.ts'
 export interface TraceOptions {
   /** The fields are searchable. */
   metadata?: object | undefined
-  /** Continues the trace that another process began with this id and the same name. Without it, the client creates an id. */
+  /** Continues the trace that another process began with this id and the same name. Default: a new id. */
   traceId?: string | undefined
   /** When the run began, if not now. */
   timestamp?: Date | string | undefined
@@ -52,7 +52,7 @@ export interface ItemCosts {
 export interface SpanOptions extends ModelCall {
   /** The step's input. */
   input?: unknown
-  /** The prompt that the step uses: the `versionId` of `prompts.active(...)`. */
+  /** The prompt that the step uses: the `versionId` from `prompts.active(...)`. */
   promptVersionId?: string | undefined
   metadata?: object | undefined
   /** The id of the parent span, if it runs in another process. */
@@ -100,15 +100,15 @@ export interface Span {
   input(value: unknown): void
 
   /**
-   * Sets the output, instead of the callback's result. After the span's end, as with a stream, it replaces the output.
-   * Null changes nothing: the service keeps the value it has.
+   * Sets the output, instead of the callback's result. A call after the span's end, as with a stream, replaces the
+   * output. Null changes nothing: the service keeps the value it has.
    */
   output(value: unknown): void
 
   /** Adds fields to the metadata. */
   metadata(fields: object): void
 
-  /** Sets the prompt that the step uses: the `versionId` of `prompts.active(...)`. */
+  /** Sets the prompt that the step uses: the `versionId` from `prompts.active(...)`. */
   promptVersion(versionId: string): void
 
   /** Sets the model that the step called, its tokens, and its cost. Fields that you leave out stay as they are. */

@@ -123,7 +123,7 @@ export class Service {
 export const isSuccess = (status: number): boolean => status >= 200 && status < 300
 
 /**
- * Whether another attempt may help. It would only restart a failed attribution (502), and an attribution that waits for
+ * Whether another attempt can help. It would only restart a failed attribution (502), and an attribution that waits for
  * the next day's model calls continues on its own.
  */
 export const isTemporary = ({ status, body }: Answer): boolean =>

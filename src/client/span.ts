@@ -170,7 +170,7 @@ interface ModelCallFields {
   cost_usd?: number | null | undefined
 }
 
-/** A model call as the service takes it. Fields that aren't given stay as they were before. */
+/** A model call in the form that the service takes. Fields that aren't given stay as they were before. */
 const modelCallFields = ({ model, provider, usage, costUsd }: ModelCall, before: ModelCallFields): ModelCallFields => ({
   model: model ?? before.model,
   provider: provider ?? before.provider,

@@ -3,7 +3,7 @@ import { Writable } from 'node:stream'
 import type { Context } from './context.ts'
 import { Failure, invalid } from './failure.ts'
 
-/* Questions to the user. They go to stderr, because stdout is for data. */
+/* Questions for the user. They go to stderr, because stdout is for data. */
 
 type Asked = Pick<Context, 'stdin' | 'out' | 'signal'>
 

@@ -28,7 +28,7 @@ interface Texts extends OptionText {
   value: string
 }
 
-/** An option with a whole number. */
+/** An option with a whole number as its value. */
 interface WholeNumber extends OptionText {
   type: 'number'
   value: string
@@ -92,13 +92,13 @@ interface CommandText {
   description: readonly string[]
   /** What follows `--`, if anything: `command`. */
   rest?: { value: string; description: string }
-  /** Each with what it does. */
+  /** Each command with what it does. */
   examples: readonly (readonly [command: string, effect: string])[]
   /** The scopes that a key needs. */
   scopes: readonly string[]
   /** What `--json` prints. */
   json: string
-  /** Whether it watches the signal, because it has to clean up. Other commands are simply abandoned. */
+  /** Whether the command watches the signal, because it has to clean up. Other commands are simply abandoned. */
   stopsItself?: boolean
 }
 
@@ -117,7 +117,7 @@ export interface Command extends CommandText {
   run(context: Context, input: Parsed): Promise<Ending | undefined>
 }
 
-/** The input that a parser read by a command's definition. */
+/** The input that a parser read according to a command's definition. */
 export type Parsed = Input<Arguments, Options>
 
 /** Defines a command. Its `run` gets values of the types that its arguments and options declare. */

@@ -29,7 +29,7 @@ export class Connection {
     this.url = this.#service.baseUrl
   }
 
-  /** Makes a call, and retries it. `field` is one that its response always has. */
+  /** Makes a call, and retries it. `field` is a field that the response always has. */
   async call<Body extends object>(
     path: string,
     field: keyof Body & string,
@@ -50,7 +50,7 @@ export class Connection {
   /** Opens a file. Reading it may still fail. */
   async open(path: string): Promise<{ body: ReadableStream<Uint8Array>; headers: Headers }> {
     let opened: { body: ReadableStream<Uint8Array>; headers: Headers } | undefined
-    // The service's retries end where the file begins: it's read part by part, and may take minutes.
+    // `Service` retries only until the file begins. The file is read part by part, which may take minutes.
     const service = serviceOf(this.#login, this.#bookmark, async (url, init) => {
       const response = await fetch(url, init)
       if (!response.ok || !response.body) return response
@@ -125,9 +125,9 @@ function serviceOf({ url, key, project }: Login, bookmark: Bookmark, fetch?: Fet
   if (!/^https?:\/\//.test(url) || !URL.canParse(url))
     throw invalid(`This isn't a URL: ${url}`, 'A URL must begin with https:// or http://.')
   const { username, password } = new URL(url)
-  // `fetch` refuses such a URL, in an error that shows all of it.
+  // `fetch` refuses such a URL with an error that shows the whole URL.
   if (username || password) throw invalid("The URL can't contain a user name or a password")
-  // Such a key would make a header that no request can have.
+  // Such a key would make a header that no request can contain.
   if (!/^[\x21-\x7e]+$/.test(key)) throw invalid("This isn't a key: it has spaces or other characters that no key has")
   return new Service({ baseUrl: url, apiKey: key, projectSlug: project, fetch, bookmark })
 }

@@ -12,7 +12,7 @@ import type { Context } from './context.ts'
 import { counted } from './counted.ts'
 import { Failure } from './failure.ts'
 
-/** A file's format, and how to know that a part of it is complete. */
+/** A file's format, which determines how to tell that a part is complete. */
 type Format = 'jsonl' | 'csv' | 'chat'
 
 interface Export {
@@ -29,7 +29,7 @@ const STALL_MS = 60_000
 const MAX_END_BYTES = 256
 
 /**
- * Writes an export to stdout or to a file, and follows its cursors to the end. Each part goes to a temporary file first,
+ * Writes an export to stdout or to a file, following its cursors to the end. Each part goes to a temporary file first,
  * so a part that's cut off is requested again, and nothing is written twice. A named file appears only when it's
  * complete. Returns how many lines it has.
  */
@@ -41,7 +41,7 @@ export async function download(
 ): Promise<number> {
   const target = file === undefined ? undefined : resolve(directory, file)
   const draftName = `${target}.${randomBytes(6).toString('hex')}.part`
-  // Never a file that somebody else made, nor one that a link points to.
+  // Never write to a file that somebody else made or that a link points to.
   const draft = target === undefined ? undefined : await open(draftName, 'wx', 0o600)
   const folder = await mkdtemp(join(tmpdir(), 'countersign-'))
   try {
@@ -81,7 +81,7 @@ export async function download(
 interface Part {
   /** The part's length without the line that marks its end. */
   bytes: number
-  /** Without that line, and without a header. */
+  /** The number of lines, without that line and without a header. */
   lines: number
   nextCursor: string | null
 }
@@ -143,14 +143,14 @@ async function store(
     }
   } finally {
     signal.removeEventListener('abort', stop)
-    // It may be broken already.
+    // The stream may already be broken.
     await reader.cancel().catch(() => {})
   }
 }
 
 const NEWLINE = 0x0a
 
-/** The part without its last line, which says how many lines it has. Throws if that isn't so. */
+/** The part without its last line, which says how many lines it has. Throws if that number is missing or wrong. */
 async function checkedEnd(file: FileHandle, bytes: number, newlines: number): Promise<Omit<Part, 'nextCursor'>> {
   const start = Math.max(0, bytes - MAX_END_BYTES)
   const { buffer, bytesRead } = await file.read(Buffer.alloc(MAX_END_BYTES), 0, MAX_END_BYTES, start)

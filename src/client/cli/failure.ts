@@ -70,7 +70,7 @@ export function faultOf(error: unknown): Fault {
     return { ending: endingOf(error), code, message, details, hint: hintFor(error), requestId, fields }
   }
   if (error instanceof Error && fieldOf(error, 'syscall') !== undefined && fieldOf(error, 'path') !== undefined) {
-    // A folder that doesn't exist, a full disk: nothing that this program could do better.
+    // A folder that doesn't exist or a full disk isn't this program's fault.
     return faultOf(new Failure('usage', 'file', error.message, { cause: error }))
   }
   const { name, message } = describe(error)

@@ -1,7 +1,7 @@
 import type { Output } from './output.ts'
 import type { GateState } from './wire.ts'
 
-/** Prints whether a gate is met, and what isn't. */
+/** Prints whether a gate is met, and which conditions aren't. */
 export async function printGate(
   out: Output,
   state: Pick<GateState, 'met' | 'unmet' | 'experimentId'> | undefined,

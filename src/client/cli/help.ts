@@ -90,7 +90,7 @@ export function optionForm(name: string, option: Option): string {
 const optionLines = (options: Options): string[] =>
   table(Object.entries(options).map(([name, option]) => [optionForm(name, option), optionText(option)]))
 
-/** An option's description, with what else there is to know about its value. */
+/** An option's description, with whatever else there is to know about its value. */
 export const optionText = (option: Option): string =>
   [
     option.description,

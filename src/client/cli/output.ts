@@ -54,7 +54,7 @@ export class Output {
     return (this.#stdout.isTTY && this.#stdout.columns) || 120
   }
 
-  /** Prints lines of text to stdout, for people. Nothing with `--json`. */
+  /** Prints lines of text to stdout, for people. Prints nothing with `--json`. */
   async line(text = '', style: Style = 'plain'): Promise<void> {
     if (!this.isJson) await this.#write(this.#stdout, `${this.#styled(text, style, this.#stdout)}\n`)
   }
@@ -64,7 +64,7 @@ export class Output {
     if (this.isJson) await this.#write(this.#stdout, `${shownJson(JSON.stringify(value))}\n`)
   }
 
-  /** Prints text to stdout that isn't from a trace, such as help. */
+  /** Prints to stdout text that isn't from a trace, such as help. */
   async text(text: string): Promise<void> {
     await this.#write(this.#stdout, text)
   }
@@ -74,12 +74,12 @@ export class Output {
     await this.#write(this.#stdout, this.isTerminal ? shownText(this.#decoder.decode(part, { stream: true })) : part)
   }
 
-  /** Shows a question to stderr, or what the user types. */
+  /** Writes a question, or what the user types, to stderr. */
   prompt(text: string): void {
     this.#stderr.write(text)
   }
 
-  /** Prints a message to stderr, for people. Nothing with `--json`. */
+  /** Prints a message to stderr, for people. Prints nothing with `--json`. */
   async note(text: string, style: Style = 'plain'): Promise<void> {
     if (this.isJson) return
     await this.#clearProgress()

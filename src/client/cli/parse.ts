@@ -67,7 +67,7 @@ function split(command: Command, argv: readonly string[], specs: Options) {
   }
 }
 
-/** Turns an error of Node's parser into a short one that suggests the option that was probably meant. */
+/** Turns an error from Node's parser into a short one that suggests the option that was probably meant. */
 function unparsable(command: Command, message: string, names: readonly string[]): Failure {
   const [, unknown] = /Unknown option '(-[^']*)'/.exec(message) ?? []
   if (unknown === undefined) return misused(command, message.split(/\. |\n/)[0] ?? message)

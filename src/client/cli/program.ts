@@ -133,7 +133,7 @@ function asText({ message, details, hint, requestId, fields, ending }: ReturnTyp
       .map(line => `  ${line}`),
     ...(heldBy !== undefined ? [`  ${heldBy} holds it until ${until}.`] : []),
     ...(hint !== undefined ? [hint] : []),
-    // It identifies the request in the service's logs.
+    // The id identifies the request in the service's logs.
     ...(requestId !== undefined && ending === 'unavailable' ? [`Request: ${requestId}`] : []),
   ].join('\n')
 }

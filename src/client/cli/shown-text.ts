@@ -4,10 +4,10 @@
  */
 const ACTIVE = /(?![\n\t])[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu
 
-/** A text that's safe to print: it can't move the cursor, change colors, or pretend to be other text. */
+/** Text that's safe to print: it can't move the cursor, change colors, or pretend to be other text. */
 export const shownText = (text: string): string => text.replace(/\r\n/g, '\n').replace(ACTIVE, escaped)
 
-/** A text on one line, truncated to a length. */
+/** Text on one line, truncated to a length. */
 export function shownLine(text: string, maxLength: number): string {
   const line = shownText(text.replace(/\s+/g, ' ').trim())
   return line.length > maxLength ? `${line.slice(0, maxLength - 1).replace(/[\ud800-\udbff]$/, '')}…` : line

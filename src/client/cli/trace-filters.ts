@@ -38,7 +38,7 @@ interface TraceFilterInput {
   to: string | undefined
 }
 
-/** The query of the API for these options. */
+/** The API query for these options. */
 export function traceQuery({ step, promptVersion, metadata, from, to, ...filters }: TraceFilterInput) {
   const { name, status, review, rating, errorType, contains } = filters
   const fields = metadata.map(field => {
@@ -50,7 +50,7 @@ export function traceQuery({ step, promptVersion, metadata, from, to, ...filters
   return { ...query, from: timeOf('--from', from), to: timeOf('--to', to), ...Object.fromEntries(fields) }
 }
 
-/** A time as the API writes it. A date alone is its first moment in UTC. */
+/** A time as the API writes it. A date alone means its first moment in UTC. */
 function timeOf(flag: string, text: string | undefined): string | undefined {
   if (text === undefined) return undefined
   const time = new Date(text)

@@ -3,7 +3,7 @@ import { MAX_FEEDBACK_ID_LENGTH } from '../limits.ts'
 
 /*
  * Ids that depend only on the source's ids, so that importing something again finds what's already there. They're the
- * ids that the service derives for telemetry: a trace that was also sent as telemetry isn't imported as another one.
+ * ids that the service derives for telemetry: a trace that was also sent as telemetry isn't imported as a second one.
  */
 
 const encoder = new TextEncoder()
@@ -15,7 +15,7 @@ async function digest(algorithm: 'SHA-1' | 'SHA-256', bytes: Uint8Array): Promis
 
 export const hashOf = (text: string): Promise<string> => digest('SHA-256', encoder.encode(text))
 
-/** A UUID, version 5, of a name in a namespace. */
+/** A version 5 UUID for a name in a namespace. */
 export async function uuidV5(namespace: string, name: string): Promise<string> {
   const digits = namespace.replaceAll('-', '')
   const space = Uint8Array.from({ length: 16 }, (_, byte) => Number.parseInt(digits.slice(2 * byte, 2 * byte + 2), 16))
@@ -31,7 +31,7 @@ export async function traceIdOf(id: string): Promise<string> {
   return /^[A-Za-z0-9_-]{1,122}$/.test(id) ? `trace_${id}` : `trace_${(await hashOf(id)).slice(0, 32)}`
 }
 
-/** The id as telemetry has it: `length` hex digits. Other ids are replaced by a hash. */
+/** The id in telemetry's form: `length` hex digits. Other ids are replaced by a hash. */
 export async function hexIdOf(id: string, length: 16 | 32): Promise<string> {
   const isHex = id.length === length && /^[0-9a-f]+$/.test(id) && !/^0+$/.test(id)
   return isHex ? id : (await hashOf(id)).slice(0, length)
@@ -41,6 +41,6 @@ export async function hexIdOf(id: string, length: 16 | 32): Promise<string> {
 export const spanUuid = async (projectId: string, traceId: string, spanId: string): Promise<string> =>
   uuidV5(projectId, `span:${await hexIdOf(traceId, 32)}:${await hexIdOf(spanId, 16)}`)
 
-/** The id of feedback: the source's. One that's too long is replaced by a hash. */
+/** The feedback's id in the source. An id that's too long is replaced by a hash. */
 export const feedbackIdOf = async (id: string): Promise<string> =>
   [...id].length <= MAX_FEEDBACK_ID_LENGTH ? id : (await hashOf(id)).slice(0, 32)

@@ -11,7 +11,7 @@ import { type Converter, SpanIndex, type Target, Users } from './source.ts'
 import { encodedSpan } from './telemetry.ts'
 import { type Fields, isFields, isoTime } from './values.ts'
 
-/** The sources, each with the name of the instrumentation that the service takes its spans for. */
+/** The sources, each with the instrumentation name under which the service reads its spans. */
 const SOURCES = {
   langfuse: { converter: langfuse, scope: 'langfuse-sdk' },
   langsmith: { converter: langsmith, scope: 'langsmith' },
@@ -30,9 +30,9 @@ export interface ImportOptions {
   service: Pick<Service, 'attempt'> | undefined
   /** The project that gets the records. */
   projectId: string
-  /** Emails by the source's ids or names of its users. */
+  /** Users' emails, by the users' ids or names in the source. */
   users?: ReadonlyMap<string, string>
-  /** Whether to keep corrections that violate the outputSchema of their step. */
+  /** Whether to keep corrections that violate their step's outputSchema. */
   force?: boolean
   signal?: AbortSignal
   /** Called from time to time. */
@@ -45,15 +45,15 @@ interface ImportProgress {
   records: number
 }
 
-/** How many records are read between two reports of progress. */
+/** How many records are read between two progress reports. */
 const RECORDS_PER_PROGRESS = 100
 
 type Stage = 'content' | 'locate' | 'parts' | 'judgments'
 
 /**
- * Imports files into a project. They're read once for each stage, because a judgment may come before its trace, and a
- * child before its parent. Importing again changes nothing, so an import that was interrupted is continued by starting it
- * again. Throws if the service can't be reached or refuses everything; other errors are in the report.
+ * Imports files into a project. The files are read once for each stage, because a judgment may come before its trace,
+ * and a child before its parent. Importing again changes nothing, so an import that was interrupted is continued by
+ * starting it again. Throws if the service can't be reached or refuses everything; other errors are in the report.
  */
 export async function importFiles(options: ImportOptions): Promise<ImportReport> {
   const { source, files, service, signal, onProgress } = options
@@ -115,7 +115,7 @@ interface Shared {
   force: boolean
 }
 
-/** Takes what a converter reads in one record. */
+/** Takes what a converter reads from one record. */
 class RecordTarget implements Target {
   readonly projectId: string
   readonly users: Users

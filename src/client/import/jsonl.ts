@@ -93,7 +93,7 @@ async function addTrace(record: Fields, to: Target): Promise<void> {
   if (isListed) to.unplaced('spans', 'the export lists traces without them: import an export of spans too')
 }
 
-/** The trace of a root. An export of spans has no more about it. */
+/** A root's trace. An export of spans has nothing else about the trace. */
 async function addTraceOfRoot(record: Fields, to: Target): Promise<void> {
   const time = timeOf(record.createdAt)
   if (!isEmpty(record.parentSpanId) || time === undefined) return
@@ -221,7 +221,7 @@ async function addFeedback(record: Fields, traceId: string, rootId: string | und
   const fields = new Reader(record)
   const id = textOf(fields.take('id')) ?? ''
   to.name('feedback', id)
-  // The comment of a decision comes with the decision.
+  // A decision's comment comes with the decision.
   if (fields.take('source') === 'review') return
   fields.skip('userId', 'receivedAt', 'truncated')
   const time = timeOf(fields.take('createdAt'))

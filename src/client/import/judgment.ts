@@ -12,21 +12,21 @@ export interface Judgment {
   spanId: string | undefined
   name: string | undefined
   score: Value | undefined
-  /** The score in a word, which may come instead of the number. */
+  /** The score as a word, which may come instead of the number. */
   label: string | undefined
   comment: string | undefined
   /** What the output should have been. */
   correction: Value | undefined
   /** Who judged, by any name that the source has for them. */
   judges: readonly (string | undefined)[]
-  /** Shown as the author if none of these is known as a user. */
+  /** Shown as the author if none of these names is a known user's. */
   author: string | undefined
   time: Nanoseconds | undefined
 }
 
 /**
- * Imports a judgment. A correction of a span's output by a known user is that user's decision on the span; anything else
- * is feedback. `fields` has the source's names of the fields, for the report.
+ * Imports a judgment. A known user's correction to a span's output is that user's decision on the span; anything else
+ * is feedback. `fields` has the source's names for the fields, for the report.
  */
 export async function addJudgment(
   to: Target,

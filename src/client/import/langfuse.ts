@@ -61,7 +61,7 @@ const isScore = (record: Fields): boolean =>
 const isTrace = (record: Fields): boolean =>
   textOf(record.id) !== undefined && !isEmpty(record.timestamp) && isEmpty(record.traceId) && !isScore(record)
 
-/** Field names in camel case, which both forms of an export then share. Their values stay as they are. */
+/** The record with camel-case field names, which both forms of an export then share. Values stay as they are. */
 const camelCased = (record: Fields): Fields =>
   Object.fromEntries(
     Object.entries(record).map(([name, value]) => [
@@ -105,7 +105,7 @@ async function addTrace(record: Fields, to: Target): Promise<void> {
   for (const observation of listOf(record.observations)) await addObservation(camelCased(observation), to)
 }
 
-/** A trace's own input and output. Its observations have others. */
+/** The input and output of the trace itself. Its observations have their own. */
 async function addRootValues(record: Fields, to: Target): Promise<void> {
   const id = textOf(record.id) ?? ''
   to.name('trace', id)
@@ -179,7 +179,7 @@ async function addObservation(record: Fields, to: Target): Promise<void> {
   for (const left of fields.left) to.unplaced(left)
 }
 
-/** What Langfuse computes from other fields, and its own bookkeeping. The calls of tools are in the output. */
+/** What Langfuse computes from other fields, and its own bookkeeping. Tool calls are in the output. */
 const DERIVED = [
   ...['projectId', 'createdAt', 'updatedAt', 'latency', 'timeToFirstToken', 'modelId', 'internalModelId', 'promptId'],
   ...['usagePricingTierId', 'usagePricingTierName', 'inputPrice', 'outputPrice', 'totalPrice', 'unit'],
@@ -190,7 +190,7 @@ const DERIVED = [
 const textOrNone = (value: Value | undefined): string | undefined =>
   value === undefined || value === null ? undefined : asText(value)
 
-/** The tokens by kind. Older APIs have them in fields of their own. */
+/** The tokens by kind. Older APIs have them in separate fields. */
 function usageOf(fields: Reader): Fields | undefined {
   const details = fieldsOf(fields.take('usageDetails'))
   const usage = fieldsOf(fields.take('usage'))
@@ -216,7 +216,7 @@ async function addScore(record: Fields, to: Target): Promise<void> {
   const fields = new Reader(record)
   const id = textOf(fields.take('id')) ?? ''
   to.name('score', id)
-  // The newest API has the ids in an object of their own.
+  // The newest API has the ids in a separate object.
   const subject = fieldsOf(fields.take('subject'))
   const isOfObservation = textOf(subject?.kind) === 'observation'
   const traceId =

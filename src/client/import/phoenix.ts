@@ -53,7 +53,7 @@ export const phoenix: Converter = {
     const identifier = textOf(fields.take('identifier'))
     const spanId = textOf(fields.take('span_id')) ?? textOf(fieldsOf(fields.take('context'))?.span_id)
     const givenTrace = textOf(fields.take('trace_id'))
-    // Phoenix numbers its annotations; two of its servers use the same numbers. These fields identify one everywhere.
+    // Phoenix numbers its annotations, but two servers use the same numbers. These fields are unique everywhere.
     const id = [spanId ?? givenTrace ?? '', name ?? '', identifier ?? ''].join(':')
     to.name('annotation', id)
     const other = fields.take('session_id', 'document_position')
@@ -96,7 +96,7 @@ export const phoenix: Converter = {
   },
 }
 
-/** A span's ids. Undefined if the record is something else: annotations may also have them. */
+/** A span's ids. Undefined if the record is something else: annotations may also have ids. */
 function placeOf({ context, start_time }: Fields): { traceId: string; spanId: string } | undefined {
   const [traceId, spanId] = [textOf(fieldsOf(context)?.trace_id), textOf(fieldsOf(context)?.span_id)]
   return traceId === undefined || spanId === undefined || isEmpty(start_time) ? undefined : { traceId, spanId }
@@ -119,8 +119,8 @@ function nested(record: Fields): Fields {
 }
 
 /**
- * OpenInference's attributes. An instrumentation sends its metadata as one JSON text, which Phoenix spreads over keys
- * of its own.
+ * OpenInference's attributes. An instrumentation sends its metadata as one JSON string, which Phoenix spreads over
+ * separate keys.
  */
 function attributesOf(given: Fields): Record<string, Value> {
   const { metadata, ...flat } = flattened(given)

@@ -17,7 +17,7 @@ export type Read = Place & ({ value: Value } | { error: string })
 /**
  * Reads a file's records one by one, in bounded memory: JSON Lines, a JSON array, JSON values one after another, or an
  * API's pages, whose list is in `data`. The file may be gzipped. A broken record doesn't affect the others, and a file
- * that breaks off has the records before.
+ * that breaks off has the records before the break.
  */
 export async function* recordsOf(file: ImportFile): AsyncGenerator<Read> {
   let place: Place = { file: file.name, line: 1 }
@@ -27,7 +27,7 @@ export async function* recordsOf(file: ImportFile): AsyncGenerator<Read> {
       yield* recordsIn(json.text, place)
     }
   } catch (error) {
-    // A file that can't be read may be missing in one stage only, so nothing else is imported.
+    // A file that can't be read may be missing from only one stage, so nothing else is imported.
     if (fieldOf(error, 'syscall') !== undefined) throw error
     yield { ...place, error: `The rest of the file can't be read: ${describe(error).message}` }
   }
@@ -106,8 +106,8 @@ interface JsonText {
 }
 
 /**
- * Splits a file into the texts of its records. In JSON Lines, each line is one, so a broken line ends with it. A file
- * that begins with a bracket, or whose first line isn't complete, is split by its brackets.
+ * Splits a file into the texts of its records. In JSON Lines, each line is one record, so a broken record ends with its
+ * line. A file that begins with a bracket, or whose first line isn't complete, is split by its brackets.
  */
 async function* jsonTexts(pieces: AsyncIterable<string>): AsyncGenerator<JsonText> {
   const iterator = pieces[Symbol.asyncIterator]()
@@ -123,7 +123,7 @@ async function* jsonTexts(pieces: AsyncIterable<string>): AsyncGenerator<JsonTex
     }
     held.push(next.value)
     length += next.value.length
-    // Looks only at what's new: the first line of a file may be all of it.
+    // Look only at what's new: the first line may be the whole file.
     const start: number = hasBegun ? 0 : leading(next.value)
     hasBegun ||= start < next.value.length
     isComplete = hasBegun && next.value.indexOf('\n', start) >= 0
@@ -199,7 +199,7 @@ async function* byBrackets(pieces: AsyncIterable<string>): AsyncGenerator<JsonTe
       if (isInText) {
         if (isEscaped) isEscaped = false
         else if (unit === '\\') isEscaped = true
-        // A text can't contain a line break, so a missing quote costs one line at most.
+        // A JSON string can't contain a line break, so a missing quote costs one line at most.
         else if (unit === '"' || unit === '\n') isInText = false
       } else if (unit === '"') isInText = true
       else if (OPENING.has(unit)) {

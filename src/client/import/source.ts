@@ -24,8 +24,8 @@ interface TraceBody {
 }
 
 /**
- * Where a converter puts what it reads from a record. Each record has its own, so errors and lost fields can name the
- * record.
+ * Where a converter puts what it reads from a record. Each record has its own target, so errors and lost fields can
+ * name the record.
  */
 export interface Target {
   /** The id of the project that gets the records. */
@@ -48,7 +48,7 @@ export interface Target {
 
 /** Converts the records of one source. Records may come in any order, so each is read once for each stage. */
 export interface Converter {
-  /** Whether it's a record of this source. */
+  /** Whether it's a record from this source. */
   knows(record: Fields): boolean
   /** Reads traces, and spans that can be sent as telemetry. */
   content(record: Fields, to: Target): Promise<void>
@@ -61,8 +61,8 @@ export interface Converter {
 }
 
 /**
- * The traces of spans whose judgments don't name them. Only these spans are kept, so its size depends on the number of
- * judgments.
+ * The traces of spans whose judgments don't name the trace. Only these spans are kept, so the index's size depends on
+ * the number of judgments.
  */
 export class SpanIndex {
   readonly #traces = new Map<string, string | undefined>()
@@ -72,7 +72,7 @@ export class SpanIndex {
     if (!this.#traces.has(spanId)) this.#traces.set(spanId, undefined)
   }
 
-  /** Says which trace a span belongs to. Keeps it only if it's wanted. */
+  /** Says which trace a span belongs to. Keeps the trace only if the span is wanted. */
   found(spanId: string, traceId: string): void {
     if (this.#traces.has(spanId)) this.#traces.set(spanId, traceId)
   }
@@ -81,7 +81,7 @@ export class SpanIndex {
     return this.#traces.get(spanId)
   }
 
-  /** Whether a wanted span wasn't found yet: it may come before the judgment that wants it. */
+  /** Whether a wanted span hasn't been found yet: it may come before the judgment that wants it. */
   get isIncomplete(): boolean {
     return [...this.#traces.values()].includes(undefined)
   }
@@ -95,7 +95,7 @@ export class Users {
     this.#emails = emails
   }
 
-  /** The email of a user whom the source gives by any of these: an id, a name, an email. */
+  /** The email of a user whom the source identifies by any of these: an id, a name, an email. */
   emailOf(...given: readonly (string | undefined)[]): string | undefined {
     for (const name of given) {
       const email = name === undefined ? undefined : this.#emails.get(name)
@@ -105,7 +105,7 @@ export class Users {
   }
 }
 
-/** A record's fields, and which of them were read. */
+/** A record's fields, and which of them have been read. */
 export class Reader {
   readonly #record: Fields
   readonly #read = new Set<string>()
@@ -120,12 +120,12 @@ export class Reader {
     return names.map(name => this.#record[name]).find(value => !isEmpty(value))
   }
 
-  /** Marks fields as read that say nothing new: copies, sums, the source's own bookkeeping. */
+  /** Marks as read the fields that say nothing new: copies, sums, the source's own bookkeeping. */
   skip(...names: readonly string[]): void {
     for (const name of names) this.#read.add(name)
   }
 
-  /** The fields with a value that weren't read. */
+  /** The fields with a value that haven't been read. */
   get left(): string[] {
     return Object.keys(this.#record).filter(name => !this.#read.has(name) && !isEmpty(this.#record[name]))
   }

@@ -1,14 +1,14 @@
 import { hexIdOf, traceIdOf } from './ids.ts'
 import type { Nanoseconds, Value } from './values.ts'
 
-/** A span of a source, under the source's own ids. */
+/** A span from a source, under the source's own ids. */
 export interface ImportedSpan {
   traceId: string
   spanId: string
   parentId: string | undefined
   name: string
   start: Nanoseconds
-  /** Undefined if it didn't end. */
+  /** Undefined if the span didn't end. */
   end: Nanoseconds | undefined
   /** In the source's own convention, which the service reads. */
   attributes: Readonly<Record<string, Value | undefined>>
@@ -25,7 +25,7 @@ export interface ImportedEvent {
 
 const STATUS_CODES = { ok: 1, error: 2 } as const
 
-/** A span in OTLP/JSON, which the service's one mapping of telemetry reads. */
+/** A span in OTLP/JSON, which the service reads like any other telemetry. */
 export async function encodedSpan(span: ImportedSpan): Promise<object> {
   const [traceHex, spanHex, traceId] = await Promise.all([
     hexIdOf(span.traceId, 32),
@@ -57,7 +57,7 @@ export async function encodedSpan(span: ImportedSpan): Promise<object> {
   }
 }
 
-/** A request of spans that one kind of instrumentation recorded. */
+/** A request with spans that one kind of instrumentation recorded. */
 export const encodedExport = (scope: string, spans: readonly string[]): string =>
   `{"resourceSpans":[{"scopeSpans":[{"scope":${JSON.stringify({ name: scope })},"spans":[${spans.join()}]}]}]}`
 

@@ -26,7 +26,7 @@ export function fieldsOf(value: Value | undefined): Fields | undefined {
 export const textsOf = (value: Value | undefined): string[] =>
   Array.isArray(value) ? value.filter(item => typeof item === 'string') : []
 
-/** What a text contains if it's the JSON of an object, a list, or a string; or else the text. */
+/** The value in a text that's the JSON of an object, a list, or a string; otherwise, the text itself. */
 export function parsedText(text: string): Value {
   if (!/^\s*[[{"]/.test(text)) return text
   try {
@@ -36,7 +36,7 @@ export function parsedText(text: string): Value {
   }
 }
 
-/** A value as an attribute of telemetry holds it: a text as it is, and everything else as JSON. */
+/** A value in the form of a telemetry attribute: text as it is, and everything else as JSON. */
 export const asText = (value: Value): string => (typeof value === 'string' ? value : JSON.stringify(value))
 
 /** Whether a field has nothing to keep. */

@@ -6,8 +6,8 @@ const TRACEBACK = 'Traceback (most recent call last)'
 const GENERAL = new Set(['error', 'Error', 'Exception', 'builtins.Exception'])
 
 /**
- * An error as `{type, message, traceback?}`. Some clients send a traceback as the message: its last line has the message
- * and often the type.
+ * An error as `{type, message, traceback?}`. Some clients send a traceback as the message: its last line has the
+ * message, and often the type.
  */
 export function errorFrom(type: string, text: string | undefined): JsonObject {
   const start = text?.indexOf(TRACEBACK) ?? -1

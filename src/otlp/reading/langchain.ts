@@ -2,8 +2,8 @@ import { isJsonObject, type Json, type JsonObject } from '../../domain/json.ts'
 import { MAX_JSON_DEPTH } from '../../limits.ts'
 
 /*
- * LangChain's and LangGraph's own objects, which their callbacks serialize wherever a chain passes them on: a message or
- * a document as a constructor call (`{lc, type, id, kwargs}`), a message as `{type, data}`, and a graph's command
+ * LangChain's and LangGraph's own objects, which their callbacks serialize wherever a chain passes them on: a message
+ * or a document as a constructor call (`{lc, type, id, kwargs}`), a message as `{type, data}`, and a graph's command
  * (`{graph, update, resume, goto}`).
  */
 

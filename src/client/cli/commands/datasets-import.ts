@@ -61,7 +61,7 @@ export const importDataset = defineCommand({
         refuse(outcome, line, example.error)
         continue
       }
-      // The service rejects a call that has an id twice.
+      // The service rejects a call that has the same id twice.
       if (ids.has(example.id)) {
         outcome.repeated++
         continue
@@ -93,7 +93,10 @@ interface Example {
   json: string
 }
 
-/** The lines that aren't empty, with their numbers. Opens the file only when it's read: an error before that would have no handler. */
+/**
+ * The nonempty lines, with their numbers. Opens the file only at the first read: an earlier error would have no
+ * handler.
+ */
 async function* numbered(open: () => AsyncIterable<Uint8Array | string>, file: string) {
   let line = 0
   try {
@@ -123,7 +126,7 @@ function readExample(dataset: Dataset, line: number, text: string): Example | { 
   return { line, id, json: JSON.stringify({ ...fields, id }) }
 }
 
-/** Whether it's an item of `datasets export`: only these have both `expected` and `split`. */
+/** Whether it's an item from `datasets export`: only such items have both `expected` and `split`. */
 const isExported = (value: object): boolean =>
   Array.isArray(fieldOf(value, 'expected')) && fieldOf(value, 'split') !== undefined && 'decision' in value
 

@@ -213,7 +213,7 @@ async function findVersion(connection: Connection, step: string, name: string, f
   return chosenVersion(await requirePrompt(connection, step), name, local)
 }
 
-/** The experiment with an id, if it has begun. */
+/** The experiment with this id, if it has begun. */
 async function findExperiment(connection: Connection, id: string): Promise<Experiment | undefined> {
   try {
     return await connection.call<Experiment>(`/api/experiments/${encodeURIComponent(id)}`, 'counts')

@@ -11,7 +11,7 @@ import { Failure, invalid } from '../failure.ts'
 import type { Output } from '../output.ts'
 import { shownLine } from '../shown-text.ts'
 
-/** The project of a dry run. Ids depend on it, but nothing shows them. */
+/** The project of a dry run. Ids depend on the project, but a dry run doesn't show them. */
 const NO_PROJECT = '00000000-0000-0000-0000-000000000000'
 
 /** How many errors are printed. `--json` has more. */
@@ -82,7 +82,7 @@ function emailOf(given: string): [id: string, email: string] {
   return [id, email]
 }
 
-/** A file that's read as a stream, several times. So it can't be a pipe. */
+/** A file that's read as a stream several times, so it can't be a pipe. */
 async function openFile({ directory }: Context, name: string): Promise<ImportFile> {
   const path = resolve(directory, name)
   const found = await stat(path).catch(() => undefined)

@@ -43,7 +43,7 @@ export const reviewCorrect = defineCommand({
       return 'ok'
     }
     const current = await (await connection.client()).spans.get(spanId)
-    // What was shown by `review next` counts, even if the editor now opens with something newer.
+    // What `review next` showed counts, even if the editor now opens with something newer.
     const ifMatch = options.ifMatch ?? etag ?? current.etag
     const isText = typeof current.output === 'string'
     const draft = await edit(

@@ -5,7 +5,7 @@ import type { Connection } from '../connection.ts'
 import { rememberShown } from '../review/shown.ts'
 import { printSpan } from '../span-text.ts'
 
-/** Others may claim what's at the front of the queue first. */
+/** How many spans to request, because others may claim the first ones in the meantime. */
 const PAGE_SPANS = 10
 
 export const reviewNext = defineCommand({

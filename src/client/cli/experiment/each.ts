@@ -2,7 +2,7 @@ import type { ExperimentItem, ItemRun } from '../../experiment.ts'
 import { MAX_VALUE_BYTES } from '../../limits.ts'
 import { type Candidate, ItemError, Program, withinTime } from './program.ts'
 
-/** What a program's stdout is. */
+/** What a program's stdout contains. */
 export type OutputFormat = 'auto' | 'json' | 'text'
 
 interface Settings {
@@ -52,7 +52,7 @@ export class OnePerItem {
   }
 }
 
-/** Everything that a program prints. Throws if that's more than an output can have. */
+/** Everything that a program prints. Throws if that's more than an output may have. */
 async function read({ child }: Program): Promise<Buffer> {
   const parts: Buffer[] = []
   let bytes = 0
@@ -64,7 +64,7 @@ async function read({ child }: Program): Promise<Buffer> {
   return Buffer.concat(parts)
 }
 
-/** The output that a program printed. Throws an `ItemError` if it isn't one. */
+/** The output that a program printed. Throws an `ItemError` if it isn't a valid output. */
 export function outputOf(bytes: Uint8Array, format: OutputFormat): unknown {
   const text = decoded(bytes)
   if (format === 'text') return withoutNewline(text)

@@ -8,7 +8,7 @@ import { shownText } from '../shown-text.ts'
 
 /** How long a program may take to end after it's asked to. */
 const END_MS = 2000
-/** How much of what a program says on stderr is kept. */
+/** How much of a program's stderr is kept. */
 const MAX_STDERR_BYTES = 2000
 
 /** The error of an item. Its message becomes the item's result. */
@@ -44,26 +44,26 @@ export class Program {
       const all = Buffer.concat([this.#stderr, part])
       this.#stderr = Buffer.from(keep === 'first' ? all.subarray(0, MAX_STDERR_BYTES) : all.subarray(-MAX_STDERR_BYTES))
     })
-    // It may end without reading its input.
+    // The program may end without reading its input.
     this.child.stdin.on('error', () => {})
     this.ended = this.#end(file)
     // The code that awaits it handles the error.
     this.ended.catch(() => {})
   }
 
-  /** Closes its input, and gives it time to end on its own. */
+  /** Closes the program's input, and gives the program time to end on its own. */
   async close(): Promise<void> {
     this.child.stdin.end()
     await this.#untilEnd()
     await this.stop()
   }
 
-  /** Asks it and everything that it has started to end, and then kills whatever is left. */
+  /** Asks the program and everything that it has started to end, and then kills whatever is left. */
   async stop(): Promise<void> {
     this.#signal('SIGTERM')
     await this.#untilEnd()
     this.#signal('SIGKILL')
-    // A program that left the group may still hold them open, and `ended` waits for them.
+    // A process that left the group may still hold these streams open, and `ended` waits for them.
     this.child.stdout.destroy()
     this.child.stderr.destroy()
     await this.ended.catch(() => {})

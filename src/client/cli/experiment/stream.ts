@@ -7,7 +7,7 @@ import { linesOf } from '../lines.ts'
 import { shownLine } from '../shown-text.ts'
 import { type Candidate, ItemError, Program, withinTime } from './program.ts'
 
-/** An output has at most 5 MiB, and JSON may need several characters for one. */
+/** An output has at most 5 MiB, and JSON may need several characters to encode one. */
 const MAX_LINE_BYTES = 32 * 1024 ** 2
 const MAX_SHOWN = 200
 /** How many times in a row the command may end without a result. */
@@ -30,9 +30,9 @@ interface Waiting {
 }
 
 /**
- * Runs all items with one program that stays: it gets an item per line, and prints a result per line, in any order. If
- * it ends early, the items that it hasn't answered get errors, and it's started again. If it ends before its first
- * result, the experiment stops instead.
+ * Runs all items with one program that keeps running: it gets an item per line, and prints a result per line, in any
+ * order. If it ends early, the items that it hasn't answered get errors, and it's started again. If it ends before its
+ * first result, the experiment stops instead.
  */
 export class OneForAll {
   readonly #candidate: Candidate
@@ -52,7 +52,7 @@ export class OneForAll {
   /** An item's output. Throws an `ItemError`. */
   async run(item: ExperimentItem, run: ItemRun): Promise<unknown> {
     const answer = new Promise<Answer>((resolve, reject) => this.#waiting.set(item.id, { resolve, reject }))
-    // If the experiment ends first, nobody else handles it.
+    // If the experiment ends first, nothing else handles the rejection.
     answer.catch(() => {})
     this.#program ??= this.#start()
     this.#program.child.stdin.write(`${JSON.stringify(item)}\n`)
@@ -89,8 +89,8 @@ export class OneForAll {
       }
       const failure = (await program.ended) ?? 'The command exited with code 0 before it printed a result'
       this.#fruitlessStarts = answered > 0 ? 0 : this.#fruitlessStarts + 1
-      // Without this, a command that can't work would be started for each item. If it never worked, the items don't get
-      // a result, so a fixed command can still run them.
+      // Without this, a command that can't work would be started for each item. If it never worked, the items get no
+      // result, so a fixed command can still run them.
       const isHopeless = !this.#hasAnswered || this.#fruitlessStarts >= MAX_FRUITLESS_STARTS
       if (isHopeless && this.#waiting.size > 0) throw new Failure('usage', 'command_failed', failure)
       for (const { reject } of this.#unanswered(program)) reject(new ItemError(failure))
@@ -106,7 +106,7 @@ export class OneForAll {
     }
   }
 
-  /** Takes the items that a program leaves behind. The next item starts another one. */
+  /** Takes the items that a program leaves behind. The next item starts another program. */
   #unanswered(program: Program): Waiting[] {
     if (this.#program !== program) return []
     this.#program = undefined

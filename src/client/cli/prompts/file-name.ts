@@ -7,8 +7,8 @@ const RESERVED = /^(con|prn|aux|nul|com\d|lpt\d|readme)(\.|$)/
 
 /**
  * A file name for a step, without its ending. Different steps have different names, even if they differ only in case,
- * on every file system. Capital letters are written as `+` and the lowercase letter, and everything but letters, digits,
- * dots, dashes, and underscores as in URLs. The file says which step it's for, so nobody has to read the name.
+ * on every file system. A capital letter becomes `+` and the lowercase letter. Everything but letters, digits, dots,
+ * dashes, and underscores is encoded as in URLs. The file says which step it's for, so nobody has to read the name.
  */
 export function fileNameOf(stepId: string): string {
   const name = [...stepId].map(encode).join('').replace(/^\./, '%2e').replace(RESERVED, encodeFirst)

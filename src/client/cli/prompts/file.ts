@@ -11,7 +11,9 @@ export interface PromptText {
   otherLines: readonly string[]
 }
 
-/** Front matter, and everything after it: the content begins on the line after the second `---`, whatever it is. */
+/**
+ * Front matter, and everything after it: the content begins on the line after the second `---`, whatever that line is.
+ */
 const FILE = /^\ufeff?---\r?\n((?:(?!---\r?(?:\n|$))[^\n]*\n)*)---(?:\r?\n|$)/
 
 /** Reads a prompt's file. Throws a `Failure` that names the file. */

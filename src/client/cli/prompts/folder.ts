@@ -23,10 +23,10 @@ export interface LocalPrompt extends PromptText, Content {
 
 const ENDING = '.md'
 const SCHEMA_ENDING = '.schema.json'
-/** Files of people, not of prompts. No step has such a file name. */
+/** A file for people, not a prompt. No step has this file name. */
 const README = /^readme\.md$/i
 
-/** Whether two versions are the same. The order of a schema's fields means nothing. */
+/** Whether two versions are the same. The order of a schema's fields doesn't matter. */
 export const isSame = (one: Content, other: Content): boolean =>
   one.content === other.content && isDeepStrictEqual(one.outputSchema, other.outputSchema)
 
@@ -52,7 +52,7 @@ export async function savePrompt(
 ): Promise<string> {
   const file = local?.file ?? join(folder, fileNameOf(stepId) + ENDING)
   await replaceFile(file, writePrompt({ stepId, versionId, content, otherLines: local?.otherLines ?? [] }))
-  // A file with the same schema stays as somebody formatted it.
+  // A file with the same schema keeps its formatting.
   if (!isDeepStrictEqual(local?.outputSchema ?? {}, outputSchema)) {
     const isEmpty = Object.keys(outputSchema).length === 0
     await replaceFile(schemaFile(file), isEmpty ? undefined : `${JSON.stringify(outputSchema, undefined, 2)}\n`)

@@ -28,7 +28,7 @@ export const overrideOption = {
 /** The folder with the files. */
 export const folderAt = (directory: string, folder = 'prompts'): string => resolve(directory, folder)
 
-/** The entries of these steps, or all of them. Throws a `Failure` for a step without an entry. */
+/** The entries for these steps, or all entries. Throws a `Failure` for a step without an entry. */
 export function selected<Entry>(
   entries: ReadonlyMap<string, Entry>,
   steps: readonly string[],

@@ -52,8 +52,8 @@ export const versionWith = ({ versions }: PromptDetail, content: Content): Versi
   versions.findLast(version => isSame(version, content))
 
 /**
- * Creates a version, or the prompt itself, unless it's there already. A lost response doesn't create a second one: the
- * service is asked what it has before the request is repeated.
+ * Creates a version, or the prompt itself, unless it already exists. A lost response doesn't create a second one:
+ * before repeating the request, this function asks the service what it has.
  */
 export async function createVersion(
   connection: Connection,
@@ -97,7 +97,7 @@ export async function activate(
   await connection.call<Prompt>(`/api/prompts/${id}/active-version`, 'versionId', { method: 'PUT', body })
 }
 
-/** Whether a version meets its step's gate. Undefined if the step has none. */
+/** Whether a version meets its step's gate. Undefined if the step has no gate. */
 export async function readGate(
   connection: Connection,
   stepId: string,

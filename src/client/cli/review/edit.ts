@@ -23,7 +23,7 @@ export async function edit(
   const file = join(folder, isText ? 'output.txt' : 'output.json')
   await writeFile(file, value, { mode: 0o600 })
   const editor = environment.VISUAL || environment.EDITOR || 'vi'
-  // The setting may have arguments, such as `code --wait`, so a shell reads it. The file isn't part of its text.
+  // The setting may have arguments, such as `code --wait`, so a shell reads it. The file's name is passed separately.
   const child = spawn('sh', ['-c', `${editor} "$1"`, 'sh', file], { stdio: 'inherit', env: environment })
   const [code] = await once(child, 'close')
   if (code !== 0) {

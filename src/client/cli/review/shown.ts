@@ -21,7 +21,7 @@ const shownFile = (environment: NodeJS.ProcessEnv): string =>
 export const rememberShown = (environment: NodeJS.ProcessEnv, shown: Shown): Promise<void> =>
   replaceFile(shownFile(environment), `${JSON.stringify(shown)}\n`, { isPrivate: true })
 
-/** The span to decide on, and what was shown of it: the named one, or else the one that was shown last. */
+/** The span to decide on, and what was shown of it: the named span, or else the one that was shown last. */
 export async function spanToReview(
   environment: NodeJS.ProcessEnv,
   url: string,
@@ -42,7 +42,7 @@ async function readShown(environment: NodeJS.ProcessEnv): Promise<Shown | undefi
       ? { url, spanId, etag }
       : undefined
   } catch {
-    // It's missing or damaged, and only saves typing.
+    // The file is missing or damaged. It only saves typing.
     return undefined
   }
 }
