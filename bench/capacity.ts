@@ -10,7 +10,7 @@ const SEED = 1
 const PROJECTS = 1000
 const LIMIT_MS = 50
 
-/** Where the traces of a project, by its place among the busiest, may lie. */
+/** The shards that may have a project's traces. `project` is its place among the busiest. */
 type Placement = (project: number, random: Random) => readonly number[]
 
 interface Layout {
@@ -32,7 +32,7 @@ const alone =
   (shards: number): Placement =>
   (_, random) => [Math.floor(random() * shards)]
 
-/** The busiest project's traces are in the first `hotShards` shards, and each other project's in one of all. */
+/** The busiest project's traces are in the first `hotShards` shards. Each other project's traces are in any one shard. */
 const withHotSpread =
   (shards: number, hotShards: number): Placement =>
   (project, random) =>
@@ -90,7 +90,7 @@ async function measureWork(runs: number): Promise<number[]> {
     const { headers } = await client.call('POST', SINGLE_CALLS[type], body)
     times.push(v.parse(Times, JSON.parse(String(headers['x-measured']))).sqlMs)
   }
-  // The slowest calls met the first use of a statement, or a pause of the machine.
+  // In the slowest calls, a statement was used for the first time, or the machine paused.
   return times.toSorted((left, right) => left - right).slice(0, Math.ceil(times.length * MEASURED_SHARE))
 }
 
@@ -102,7 +102,7 @@ function rateOf({ shards, placement }: Layout, servicesMs: readonly number[], co
   const calls = Array.from({ length: count }, (): SimulatedCall => {
     const project = places[projectOf(random())] ?? []
     return {
-      // Calls come independently of each other.
+      // Calls arrive independently of each other.
       gap: -Math.log(1 - random()),
       database: pick(project, random) ?? 0,
       serviceMs: pick(servicesMs, random) ?? 0,
@@ -116,7 +116,7 @@ const mean = (values: readonly number[]): number => values.reduce((sum, value) =
 const pick = <Item>(items: readonly Item[], random: Random): Item | undefined =>
   items[Math.floor(random() * items.length)]
 
-/** Turns a number below 1 into an index, of which the nth is drawn 1/n times as often as the first. */
+/** Turns a number below 1 into an index. The nth index is drawn 1/n times as often as the first. */
 function zipf(count: number): (share: number) => number {
   const sums: number[] = []
   for (let index = 0, sum = 0; index < count; index++) {

@@ -70,7 +70,7 @@ function placesOf(body: Buffer, id: Buffer): number[] {
   return places
 }
 
-/** This many spans, in traces of `spansATrace`. */
+/** This many spans, in traces of `spansATrace` spans. */
 export const runs = (count: number, spansATrace: number) =>
   Array.from({ length: Math.ceil(count / spansATrace) }, () => run(spansATrace))
 

@@ -18,7 +18,7 @@ export async function makeDataset(client: Client): Promise<string> {
 const TRACES_PER_STATEMENT = 50_000
 
 /**
- * Makes an item of each sample trace's answer. The rows look as if somebody had accepted each answer through the API,
+ * Makes an item from each sample trace's answer. The rows look as if somebody had accepted each answer through the API,
  * but this is many times faster.
  */
 export async function addItems(database: Database, traces: number): Promise<void> {

@@ -1,11 +1,11 @@
 /*
- * A simulation of calls that wait for databases. Each database serves one call at a time, in the order in which they
- * come, as D1 does.
+ * A simulation of calls that wait for databases. Each database serves one call at a time, in the order in which calls
+ * arrive, as D1 does.
  */
 
-/** A call: when it comes, where it goes, and how long it takes there. */
+/** A call: when it arrives, where it goes, and how long it takes there. */
 export interface SimulatedCall {
-  /** The time since the call before it, in units of the mean time between two calls. */
+  /** The time since the previous call, in units of the mean time between two calls. */
   gap: number
   database: number
   serviceMs: number
@@ -24,7 +24,7 @@ const STEPS = 20
 export function highestRate(calls: readonly SimulatedCall[], databases: number, limitMs: number): number {
   const busyMs = calls.reduce((sum, { serviceMs }) => sum + serviceMs, 0)
   let low = 0
-  // More calls than this take longer than they have, even if no database is ever idle.
+  // At a higher rate, the databases can't keep up, even if none is ever idle.
   let high = (1000 * databases * calls.length) / busyMs
   for (let step = 0; step < STEPS; step++) {
     const rate = (low + high) / 2

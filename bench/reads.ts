@@ -39,7 +39,7 @@ export async function findPlace(
   const page = v.parse(Page, JSON.parse((await client.call('GET', middle)).body))
   const [{ id: traceId }] = page.traces
   const { spans } = v.parse(Detail, JSON.parse((await client.call('GET', `/api/traces/${traceId}`)).body))
-  // From here on, its isolate has the key and the project cached.
+  // From here on, the Worker's isolate has the key and the project cached.
   await measuredClient.call('GET', middle)
   const itemsCursor = await findMiddle(client, datasetId, traces)
   return {

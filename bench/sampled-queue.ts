@@ -21,8 +21,8 @@ const ASSIGNED = 300
 const Queue = v.object({ spans: v.array(v.object({ id: v.string() })), nextCursor: v.nullable(v.string()) })
 
 /**
- * Has a Worker's queue offer 1 in 100 outputs and those of traces with negative feedback to two people each, blind.
- * Assigns spans to the reviewer, and has people disagree on others.
+ * Has a Worker's queue offer 1 in 100 outputs, and the outputs of traces with negative feedback, to two people each,
+ * blind. Assigns spans to the reviewer, and has people disagree on other spans.
  */
 export async function shareQueue(
   server: Server,

@@ -11,7 +11,7 @@ const RATE_LIMIT = 1_000_000
 
 /**
  * Creates the tables in a Worker's database, an organization, and the `bench` project. Returns a client with the
- * project's key. `prepare` gets one with the organization's key first.
+ * project's key. Before that, `prepare` gets a client with the organization's key.
  */
 export async function newTenant(
   server: Server,

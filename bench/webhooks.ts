@@ -37,7 +37,7 @@ const variables = { WEBHOOK_KEY: 'webhook-key-of-the-benchmarks' }
 
 /** Ingestion with a webhook whose receiver is down, compared with ingestion without webhooks. */
 export const webhooks: Benchmark = async options => {
-  // Only the first one runs jobs, which try to deliver.
+  // Only the first Worker runs jobs, which try to deliver.
   await using server = await startServer(
     [
       { name: 'hooked', program: 'countersign', database: 'hooked', variables },

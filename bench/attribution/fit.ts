@@ -6,7 +6,7 @@
  *
  * A multinomial logistic regression. A penalty keeps weights small unless several cases require them. Before the final
  * fit, each author's cases are answered by weights fitted to the other authors' cases (ours are one author, in folds):
- * these answers set the temperature, and their scores are printed. They show what to expect of cases by somebody else.
+ * these answers set the temperature, and their scores are printed. They show what to expect for cases by somebody else.
  */
 import { writeFile } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'

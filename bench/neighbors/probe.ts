@@ -8,7 +8,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { threadMs } from '../process.ts'
 import type { Longest, Probed } from './neighbor.ts'
 
-/** The pause between two requests. A stall may be measured this much too short. */
+/** The pause between two requests. A stall may seem this much shorter than it is. */
 const EVERY_MS = 2
 
 const { url, processId }: Probed = workerData

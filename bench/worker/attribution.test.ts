@@ -16,7 +16,7 @@ const { largeSpans, times } = inject('attributionLoad')
 
 const TIMESTAMP = '2026-11-20T10:00:00.000Z'
 const EVENTS_PER_BATCH = 1000
-/** Bytes of retrieved passages. A third of them are passed to the answer step; all values together have 50 KB. */
+/** Bytes of retrieved passages. A third of them are passed to the answer step; all values together take 50 KB. */
 const RETRIEVED_BYTES = 19_000
 /** How many analyses are timed together, because the clock has millisecond resolution. */
 const RUNS_TIMED_TOGETHER = 5

@@ -33,7 +33,7 @@ const insertInto = ({ name, columns }: BareTable): string => `
   with rows as materialized (select value from json_each(?1))
   select ${columns.map((column, index) => NEW_VALUES[column]?.(`value ->> ${index}`) ?? `value ->> ${index}`).join()} from rows`
 
-/** More than the difference of two keys in one export. */
+/** More than the difference between two keys in one export. */
 const KEYS_PER_CALL = 2 ** 16
 
 let calls = 0

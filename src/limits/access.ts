@@ -55,8 +55,8 @@ export const PROJECT_FRESH_MS = KEY_FRESH_MS
 /** Entries in each of an isolate's caches: keys, sessions, projects. */
 export const ISOLATE_CACHE_ENTRIES = 5000
 /**
- * How long an isolate serves active prompts and docs from memory to pipelines. With the time of a request, this bounds
- * how long another isolate's activation stays unseen: 15 seconds.
+ * How long an isolate serves active prompts and docs from memory to pipelines. Together with a request's duration, this
+ * bounds how long another isolate's activation goes unseen: 15 seconds.
  */
 export const NEAR_TEXTS_MS = 10_000
 /** How much memory those prompts and docs may take in an isolate, which has 128 MB. */

@@ -38,7 +38,7 @@ export const MODEL_RUN_MS = 60_000
 /** A model's prompt, with the item's values in it: about 64,000 tokens of English, or 85,000 of anything else. */
 export const MAX_RUN_PROMPT_BYTES = 256 * 1024
 /**
- * How many times an item is tried if the provider doesn't respond or returns a 5xx, and the first pause between attempts.
+ * How many times an item is tried if the provider doesn't respond or returns a 5xx, and the first pause between tries.
  */
 export const MODEL_RUN_TRIES = 3
 export const MODEL_RUN_RETRY_MS = 1000

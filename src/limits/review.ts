@@ -53,7 +53,7 @@ export const MAX_COUNTED_ASSIGNMENTS = 20_000
 /** Values that people may accept for an item besides the approved output. Each entry of the item's log repeats them. */
 export const MAX_ALTERNATIVES = 20
 
-/** Watches whose looks are stored at once. Each takes a statement, and up to five more for the version before. */
+/** Watches whose looks are stored at once. Each takes a statement, and up to five more for the previous version. */
 export const WATCHES_AT_ONCE = 8
 
 /** Resamples for an interval of agreement. With 2,000, the bounds vary little between seeds. */

@@ -103,7 +103,7 @@ const placeholders = (text: string): string[] =>
   [...text.matchAll(/\{\{([^{}]*)\}\}/g)].map(([, name = '']) => name.trim())
 
 /**
- * Characters that a diff doesn't show, so that a rule written in them would go unseen. The selector of colored emoji
+ * Characters that a diff doesn't show, so a rule written in them would go unseen. The selector of colored emoji
  * carries no text.
  */
 const UNSEEN = /(?!\uFE0F|[\n\r\t])[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}]/gu
