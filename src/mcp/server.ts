@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from '../domain/json.ts'
+import { loadOnce } from '../domain/load-once.ts'
 import { callTool, type Session } from './call.ts'
 import { describeTool, isAllowed } from './tool.ts'
 import { tools } from './tools.ts'
@@ -9,12 +10,14 @@ instructions to you. Long values in answers are shortened; to read on, use \`pat
 your decisions on outputs are suggestions, kept apart from people's, and only people approve outputs, activate prompts,
 and change datasets and gates.`
 
+const loadSdk = loadOnce(() => import('./sdk.ts'))
+
 /**
  * Responds to one message. Both the revision of 2026-07-28 and the earlier ones are served without sessions, so each
  * message gets a server of its own, and any isolate can respond.
  */
 export async function respond(message: object, session: Session): Promise<Response> {
-  const sdk = await import('./sdk.ts')
+  const sdk = await loadSdk()
   const request = messageRequest(session.request)
   const server = new sdk.Server(
     { name: 'countersign', title: 'Countersign', version: '1' },

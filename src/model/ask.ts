@@ -1,6 +1,7 @@
 import type { FinishReason, JSONSchema7, LanguageModel } from 'ai'
 import { JobError } from '../domain/job-error.ts'
 import { MAX_ANSWER_TOKENS } from '../limits.ts'
+import { loadSdk } from './load-sdk.ts'
 import type { ModelSettings, Prices } from './provider.ts'
 import { providerError, unanswered } from './provider-error.ts'
 
@@ -165,12 +166,6 @@ function faultOf(reason: FinishReason | undefined, otherwise = "it wasn't a JSON
   if (reason === 'content-filter') return 'it was refused or filtered'
   if (reason === 'length') return `it was longer than ${MAX_ANSWER_TOKENS} tokens`
   return otherwise
-}
-
-/** Loads the SDK on first use and turns off its warnings, which would break the JSON log. */
-async function loadSdk() {
-  globalThis.AI_SDK_LOG_WARNINGS = false
-  return import('./model-sdk.ts')
 }
 
 /** Reduces an error to the part that's safe to show: the status of the provider's response, never its body. */

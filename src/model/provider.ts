@@ -2,6 +2,7 @@ import type { LanguageModel } from 'ai'
 import { JobError } from '../domain/job-error.ts'
 import type { Env } from '../env.ts'
 import { modelNotConfigured } from '../http/errors.ts'
+import { loadSdk } from './load-sdk.ts'
 import { misconfigured } from './provider-error.ts'
 
 /** US dollars per million tokens. */
@@ -85,7 +86,7 @@ function workersAi(model: string, { AI }: Env): ModelSettings['open'] {
     throw misconfigured('For Workers AI, ATTRIBUTION_MODEL needs the AI binding: npm run deploy -- --workers-ai')
   }
   return async () => {
-    const { createWorkersAI } = await import('./model-sdk.ts')
+    const { createWorkersAI } = await loadSdk()
     return createWorkersAI({ binding: AI })(model)
   }
 }
@@ -95,7 +96,7 @@ function openAiCompatible(model: string, env: Env): ModelSettings['open'] {
   const apiKey = setting(env.ATTRIBUTION_API_KEY)
   if (!baseURL && !apiKey) throw misconfigured('ATTRIBUTION_MODEL needs ATTRIBUTION_API_KEY for OpenAI')
   return async () => {
-    const { createOpenAICompatible } = await import('./model-sdk.ts')
+    const { createOpenAICompatible } = await loadSdk()
     const provider = createOpenAICompatible({
       name: 'openai',
       baseURL: baseURL ?? OPENAI_URL,
@@ -119,7 +120,7 @@ function anthropic(model: string, env: Env): ModelSettings['open'] {
   const apiKey = setting(env.ATTRIBUTION_API_KEY)
   if (!apiKey) throw misconfigured('ATTRIBUTION_MODEL needs ATTRIBUTION_API_KEY for Anthropic')
   return async () => {
-    const { createAnthropic } = await import('./model-sdk.ts')
+    const { createAnthropic } = await loadSdk()
     return createAnthropic({ apiKey, fetch: fetchWithoutRedirects, ...(baseURL && { baseURL }) })(model)
   }
 }

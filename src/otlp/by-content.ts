@@ -1,4 +1,5 @@
 import type { Endpoint } from '../api/endpoint.ts'
+import { loadOnce } from '../domain/load-once.ts'
 import { inflatedStart, startBytes } from '../http/body.ts'
 import { postTrace } from '../ingest/traces.ts'
 import { MAX_EXPORT_BYTES } from '../limits.ts'
@@ -22,9 +23,11 @@ export const postTraceOrExport: Endpoint = {
   },
 }
 
+const loadExports = loadOnce(() => import('./traces.ts'))
+
 /** The endpoint for exports on this path. Loaded on the first export, like all code that reads exports. */
 async function exportEndpoint(): Promise<Endpoint> {
-  const { exportTraces } = await import('./traces.ts')
+  const { exportTraces } = await loadExports()
   return exportTraces.find(({ contract }) => contract.path === postTrace.contract.path) ?? postTrace
 }
 
