@@ -1,5 +1,6 @@
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { Env } from '../../src/env.ts'
+import { DAY_MS, MAX_FILE_ITEMS, MAX_INSIGHT_ROWS } from '../../src/limits.ts'
 import { findSubject } from '../../src/store/attribution/subject.ts'
 import { databaseOf } from '../../src/store/core/store.ts'
 import { storeOf } from '../support/attribution.ts'
@@ -7,6 +8,7 @@ import { aFeedback, anObservation, aSpan, aTrace } from '../support/builders.ts'
 import { itemsIn } from '../support/files.ts'
 import type { Client } from '../support/org.ts'
 import { anExport, anExportedSpan } from '../support/telemetry.ts'
+import { manyTraces } from '../support/traces.ts'
 import {
   bindings,
   enterEpoch,
@@ -109,6 +111,44 @@ describe('traces in several databases', () => {
     const rest = (await tenant.api.get(`${path}&cursor=${first.nextCursor}`)).body
     const listed = [...first.traces, ...rest.traces].map(({ id }: { id: string }) => id)
     expect(listed).toEqual(traces.map(({ id }) => id).toReversed())
+  })
+
+  it('are each in one file of an export when an epoch begins between its files', async () => {
+    const tenant = await newTenant([ONE])
+    await manyTraces(tenant.org, MAX_FILE_ITEMS + 50, () => ({ name: 'many', fields: {} }), databaseOf(bindings, ONE))
+    const path = `/api/traces/export?${projectOf(tenant)}&format=jsonl`
+    const first = await tenant.api.get(path)
+    await enterEpoch(tenant, [TWO])
+    await manyTraces(tenant.org, 10, () => ({ name: 'older', fields: {} }), databaseOf(bindings, TWO))
+    const rest = await tenant.api.get(`${path}&cursor=${first.headers.get('x-next-cursor')}`)
+    const items = [first, rest].flatMap(({ body }) => itemsIn(body))
+    expect(new Set(items.map(({ id }) => id)).size).toBe(items.length)
+    expect(items.filter(({ name }) => name === 'many')).toHaveLength(MAX_FILE_ITEMS + 50)
+    expect(items.filter(({ name }) => name === 'older')).toHaveLength(10)
+    expect(rest.headers.get('x-next-cursor')).toBeNull()
+  })
+
+  it('are in the first rows of long insights, with the sums of all databases', async () => {
+    const tenant = await newTenant([ONE, TWO])
+    const userId = crypto.randomUUID()
+    const insertDays = (shard: number, apart: number) =>
+      databaseOf(bindings, shard)
+        .prepare(
+          `with recursive n(i) as (select 0 union all select i + 1 from n where i < ?1)
+           insert into review_days (project_key, day, step_id, prompt_version_id, user_id, error_type, accepted, corrected)
+           select (select key from projects where id = ?2), ?3, printf('step-%06d', i * ?4), '', ?5, '', 1, 0 from n`,
+        )
+        .bind(MAX_INSIGHT_ROWS, tenant.org.project.id, Math.floor(Date.now() / DAY_MS), apart, userId)
+        .run()
+    await insertDays(ONE, 2)
+    await insertDays(TWO, 1)
+    const { days } = (await tenant.api.get(`/api/insights?${projectOf(tenant)}`)).body
+    expect(days.map((day: { stepId: string; accepted: number }) => [day.stepId, day.accepted])).toEqual(
+      Array.from({ length: MAX_INSIGHT_ROWS }, (_, index) => [
+        `step-${String(index).padStart(6, '0')}`,
+        index % 2 === 0 ? 2 : 1,
+      ]),
+    )
   })
 
   it('are found by their ids, and changed there', async () => {

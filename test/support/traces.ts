@@ -12,9 +12,14 @@ interface TraceFields {
 
 /**
  * Inserts many traces, a millisecond apart, directly into a tenant's project. Returns their ids, newest first.
- * `fieldsOf` gets a trace's position in that order, starting at 1.
+ * `fieldsOf` gets a trace's position in that order, starting at 1. `only` is the database for all of them, if given.
  */
-export async function manyTraces(org: Org, count: number, fieldsOf: (place: number) => TraceFields): Promise<string[]> {
+export async function manyTraces(
+  org: Org,
+  count: number,
+  fieldsOf: (place: number) => TraceFields,
+  only?: D1Database,
+): Promise<string[]> {
   const project = await stored
     .prepare('select key, organization_key from projects where id = ?')
     .bind(org.project.id)
@@ -32,7 +37,7 @@ export async function manyTraces(org: Org, count: number, fieldsOf: (place: numb
       fields,
     }
   })
-  for (const [database, own] of Map.groupBy(traces, ({ id }) => databaseOfTrace(id))) {
+  for (const [database, own] of Map.groupBy(traces, ({ id }) => only ?? databaseOfTrace(id))) {
     await insert(database, [JSON.stringify(own), project?.key, project?.organization_key])
   }
   return traces.map(({ id }) => id)
