@@ -148,7 +148,7 @@ export async function addApiKey(
 
 /**
  * Whether the caller's key may still manage and grant these scopes. An isolate caches keys for 30 seconds. Without this
- * check, a revoked key could create keys and links in that time that outlive it.
+ * check, a revoked key could use that time to create keys and links that outlive it.
  */
 export const mayStillManage = ({ keyId, at }: Act, scopes: readonly Scope[] = []): SQL =>
   keyId === null

@@ -53,7 +53,7 @@ export interface AttributionState {
   traceKey: number
   /** Whether there is anything to attribute. */
   hasFeedback: boolean
-  /** Whether the viewer may not see the rest, which then reads as if the attribution was never requested. */
+  /** Whether the viewer may not see the rest, which then reads as if the attribution had never been requested. */
   isHidden: boolean
   /** Null if it was never requested. */
   status: AttributionStatus | null

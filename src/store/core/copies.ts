@@ -15,7 +15,7 @@ import type { UnscopedStore } from './store.ts'
 
 /*
  * Copies the rows of `copied` tables from the control database to the others (docs/decisions/0014). Triggers in the
- * control database log the key of each changed row. A copy transfers the rows as they are at that time, so it may be
+ * control database log the key of each changed row. A copy transfers the rows as they are at that time, so it can be
  * repeated. Only a copy that continues where the database's last one ended takes effect, so a slow one can't bring old
  * rows back.
  */

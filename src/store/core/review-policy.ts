@@ -16,7 +16,7 @@ import { ifAnyBlind, isAnswerShown } from './veil.ts'
 /** A number in the SQL text, because a statement takes at most 100 parameters. */
 const literal = (value: number): SQL => sql.raw(String(value))
 
-/** The same as `samplingRank` in `domain/review-policy.ts`. */
+/** Computes the same rank as `samplingRank` in `domain/review-policy.ts`. */
 export function samplingRank(spanId: SQLWrapper): SQL<number> {
   const ranks = literal(SAMPLING_RANKS)
   // SQLite reads hexadecimal digits only as JSON. An id has no other characters, so this can't fail.

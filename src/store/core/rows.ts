@@ -62,7 +62,7 @@ export function selectFor<Table extends SQLiteTable>(
   return sql`select ${sql.join(columns, sql`, `)} ${from}`
 }
 
-/** The query of these values, which are one parameter. */
+/** The query for these values, which are one parameter. */
 export const valuesOf = (values: readonly (string | number)[]): SQL =>
   sql`(select item.value from json_each(${JSON.stringify(values)}) as item)`
 

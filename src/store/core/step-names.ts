@@ -29,7 +29,7 @@ export const readStepId = (projectKey: SQLWrapper, stepId: SQLWrapper): SQL<stri
 export const isStep = (projectKey: SQLWrapper | number, column: SQLWrapper, stepId: SQLWrapper | string): SQL =>
   sql`${column} in ${storedStepIds(projectKey, stepId)}`
 
-/** The query of the stored step ids that belong to the same step as a given one. An id may repeat. */
+/** The query for the stored step ids that belong to the same step as a given one. An id may repeat. */
 export const storedStepIds = (projectKey: SQLWrapper | number, stepId: SQLWrapper | string): SQL => sql`(
     with scanned (project_key, step_id) as (select ${projectKey}, ${stepId})
     select scanned.step_id from scanned

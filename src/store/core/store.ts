@@ -66,8 +66,8 @@ export interface Store extends Viewer {
 
 /**
  * D1 and R2 for code that runs before the organization is known or covers all organizations: looking up keys by hash,
- * creating organizations, cron jobs (`purge.ts`, `orphans.ts`, `output-days.ts`), and `ownership.ts`. Review any query
- * that takes one carefully.
+ * creating organizations, cron jobs (`purge.ts`, `orphans.ts`, `output-days.ts`), and `ownership.ts`. Carefully review
+ * any query that takes one.
  */
 export interface UnscopedStore {
   /** Prevents passing a `Store` instead, which has all the other fields. */

@@ -96,7 +96,7 @@ export async function listDecidedSpans(
   return { spans: shown.map(each => each.shown), nextPlace: last ?? nextPlace, expired }
 }
 
-/** Compares positions in the list. A trace's key only decides between decisions of the same millisecond. */
+/** Compares positions in the list. A trace's key decides only between decisions in the same millisecond. */
 export const decisionOrder = (one: DecisionPlace, other: DecisionPlace): number =>
   newest(
     [one.createdAt, one.traceKey, one.spanId, one.number],

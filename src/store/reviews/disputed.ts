@@ -82,7 +82,7 @@ export async function readDisputed(
   }
 }
 
-/** A place's values in the order of the list. A trace's key only decides between disputes of the same millisecond. */
+/** A place's values in the order of the list. A trace's key decides only between disputes in the same millisecond. */
 const valuesOf = ({ disputedAt, traceKey, spanId }: DisputedPlace) => [disputedAt, traceKey, spanId]
 
 const PLACE = [disputes.disputedAt, disputes.traceKey, disputes.spanId]

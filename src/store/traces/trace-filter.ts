@@ -64,8 +64,8 @@ export const newestFirst = (left: TracePosition, right: TracePosition): number =
 /**
  * How to read a project's traces in the filter's time range: the tables, the `time` column to order by, and the
  * condition. With an assignee, the search starts from the assignments, and with metadata filters, from one of the
- * filtered fields. `sought` is a condition with an index in time order, for searches without either. `more` adds
- * conditions on the time column.
+ * filtered fields. `sought` is a condition with an index in time order, for searches without an assignee or metadata
+ * filters. `more` adds conditions on the time column.
  */
 export function inProject(
   store: Store,
