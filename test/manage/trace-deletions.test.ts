@@ -58,7 +58,7 @@ describe('a deletion of many traces', () => {
     expect(await listed(org)).toEqual([])
     expect(await listed(stranger)).toEqual([theirs])
     expect((await org.read.get(`/api/traces/${elsewhere}`)).status).toBe(200)
-    // A key of the organization may delete in all of its projects.
+    // An organization's key may delete traces in all of its projects.
     expect(await statusesOf(org.owner, [elsewhere])).toEqual([200])
   })
 

@@ -107,7 +107,7 @@ describe('a user', () => {
     ['no name', { name: undefined }, 'name'],
     ['an empty name', { name: '' }, 'name'],
     ['a name that is too long', { name: 'x'.repeat(257) }, 'name'],
-    ['an adjudicator that is no boolean', { adjudicator: 'yes' }, 'adjudicator'],
+    ['an adjudicator that is not a boolean', { adjudicator: 'yes' }, 'adjudicator'],
     ['a typo', { mail: 'x' }, 'mail'],
   ])('400s for %s', async ([, fields, path], { expect }) => {
     const org = await newOrg()

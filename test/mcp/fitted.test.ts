@@ -107,7 +107,7 @@ describe('a place in a value', () => {
 describe('a safe text', () => {
   it.for([
     ['text-direction marks', 'a\u202eb\u2066', 'a[U+202E]b[U+2066]'],
-    ['blanks of no width', 'a\u200bb\ufeff', 'a[U+200B]b[U+FEFF]'],
+    ['zero-width spaces', 'a\u200bb\ufeff', 'a[U+200B]b[U+FEFF]'],
     ['tags', '\u{e0041}\u{e007f}', '[U+E0041][U+E007F]'],
     ['hidden data in variation selectors', 'a\u{e0100}', 'a[U+E0100]'],
     ['control characters', '\u001b[31m\u0000\u0085', '[U+001B][31m[U+0000][U+0085]'],

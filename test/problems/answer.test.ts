@@ -97,7 +97,7 @@ describe('a valid answer', () => {
 describe('an invalid answer', () => {
   const SECRET = 'sesame'
   it.for([
-    ['is no list', `${SECRET}`, "the changes don't match the schema"],
+    ['is not a list', `${SECRET}`, "the changes don't match the schema"],
     ['has no changes', [], 'it has no changes'],
     ['lacks a field', [aChange({ after: undefined })], "the changes don't match the schema"],
     ['gives no reason', [aChange({ reason: ' ' })], "the changes don't match the schema"],

@@ -70,7 +70,7 @@ describe('PATCH /api/problems/{id}', () => {
   })
 
   it.for([
-    ['a user of another organization', 'assigneeId', async (_: Org, other: Org) => (await reviewerOf(other)).userId],
+    ['a user in another organization', 'assigneeId', async (_: Org, other: Org) => (await reviewerOf(other)).userId],
     ['an unknown user', 'assigneeId', async () => crypto.randomUUID()],
     [
       "another step's version",

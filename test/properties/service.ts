@@ -144,7 +144,7 @@ export function onRealClock(run: () => Promise<void>): Promise<void> {
   return ended
 }
 
-/** Waits for a run that fast-check abandoned because time was up. It would change the next test's clock. */
+/** Waits for a run that fast-check abandoned because time was up. Otherwise, it would change the next test's clock. */
 export const endRuns = () => Promise.allSettled(running)
 
 const storedEpochs = (projectId: string) =>

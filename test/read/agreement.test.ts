@@ -206,7 +206,7 @@ describe('GET /api/agreement', () => {
     expect(paged).toEqual(all)
   })
 
-  it('rejects filters without the ones that they require', async ({ expect }) => {
+  it('rejects filters without the filters that they require', async ({ expect }) => {
     const id = crypto.randomUUID()
     for (const [query, path, message] of [
       ['&agrees=true', 'agrees', 'requires label'],

@@ -253,7 +253,7 @@ describe('the answers behind the attribution quality', () => {
     async ([, first, then], { expect }) => {
       const org = await newOrg()
       await reviewerOf(org, 'ada@example.com')
-      // Ids are random, so several traces.
+      // Ids are random, so several traces cover both orders.
       for (let made = 0; made < 4; made++) {
         const { id, trace_id, spanId, step } = await newReviewed('Yes', org)
         const second = crypto.randomUUID()

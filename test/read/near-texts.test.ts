@@ -157,7 +157,7 @@ describe('a pipeline that reads a prompt', () => {
     for (const step of ['a', 'b', 'c']) await org.owner.post(prompts.path, aText(prompts, step, { content }))
     expect(3 * 2 * MAX_CONTENT_BYTES).toBeGreaterThan(NEAR_TEXTS_SHARE_BYTES)
     const readAll = readerOf(org, key, prompts, `${prompts.path}?projectSlug=support`)
-    // The first one looks the project up.
+    // The first read also looks up the project.
     await readAll()
     expect((await readAll())[1]).toBe(1)
     await read()

@@ -184,8 +184,8 @@ describe('the bookmark', () => {
     ['a value that is too long', `DB=12${', DB=1'.repeat(LONGEST)}`, 400],
     ['the longest value', `DB=1${', DB=1'.repeat(LONGEST)}`, 200],
     ['one point', 'DB=0000000001', 200],
-    ['two points of one database', 'DB=0000000001, DB=0000000002', 200],
-    ['points of two databases', 'DB=0000000001,DB_1=0000000002', 200],
+    ['two points in one database', 'DB=0000000001, DB=0000000002', 200],
+    ['points in two databases', 'DB=0000000001,DB_1=0000000002', 200],
     ['a point that the database never reaches', 'DB=9999999999', 200],
     ['a point that the database does not know', 'DB=unknown', 200],
   ] as const)('with %s', async ([, value, status], { expect }) => {

@@ -167,7 +167,7 @@ describe('an export of spans', () => {
     ['without a format', ''],
     ['with previews', 'format=jsonl&payloads=preview'],
     ['with an empty range', `format=jsonl&from=${timeAfter(1)}&to=${timeAfter(0)}`],
-    ['with a cursor of the list', 'format=csv&cursor=abc'],
+    ['with a cursor from the list', 'format=csv&cursor=abc'],
   ] as const)('400s %s', async ([, query], { expect }) => {
     const org = await newOrg()
     expect((await org.read.get(pathOf(query))).status).toBe(400)

@@ -268,7 +268,7 @@ describe('a page of a search', () => {
   })
 })
 
-/** The largest result of a round trip, in bytes, and how many there were. */
+/** Bindings that record the size of each round trip's result, in bytes. */
 function measuredBindings() {
   const sizes: number[] = []
   const bindings = wrapBindings(async (binding, call) => {
@@ -334,7 +334,7 @@ describe('large data', () => {
     expect(pages[2].traces[0].matches).toMatchObject([
       { field: 'output', snippet: expect.stringMatching(/^number 2999\. x+…$/) },
     ])
-    // Heads and JSON add to the values.
+    // The results also contain heads and JSON, so they're larger than the values.
     expect(Math.max(...sizes)).toBeLessThan(1.2 * SEARCHED_BYTES_AT_ONCE)
     for (const { bytes } of pages) expect(bytes).toBeLessThan(1.3 * MAX_SEARCHED_BYTES)
   })

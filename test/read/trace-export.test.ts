@@ -186,7 +186,7 @@ describe('an export of traces', () => {
     ['with an unknown format', 'format=xml'],
     ['with a limit', 'format=csv&limit=2'],
     ['with an order', 'format=csv&sort=cost'],
-    ['with a cursor of the list', 'format=csv&cursor=abc'],
+    ['with a cursor from the list', 'format=csv&cursor=abc'],
     ['with too short a text', 'format=csv&contains=ab'],
   ] as const)('400s %s', async ([, query], { expect }) => {
     const org = await newOrg()

@@ -235,7 +235,7 @@ describe('an imported decision', () => {
   })
 
   it.for([
-    ['a person without manage', { scopes: ['read', 'review'] }, 'forbidden'],
+    ['a person without the manage scope', { scopes: ['read', 'review'] }, 'forbidden'],
     ['an agent', { scopes: ['review', 'manage'], actsAs: 'agent' }, 'person_required'],
     ['a pipeline', { scopes: ['review', 'manage'], actsAs: 'pipeline' }, 'person_required'],
   ] as const)('403s for a key of %s', async ([, fields, code], { expect }) => {

@@ -192,7 +192,7 @@ describe('a saved view', () => {
     ['a query with a space', { query: 'a=b c' }, 'query'],
     ['a query with a line break', { query: 'a=b\n' }, 'query'],
     ['a query that is an object', { query: { a: 'b' } }, 'query'],
-    ['a text for shared', { shared: 'yes' }, 'shared'],
+    ['text for `shared`', { shared: 'yes' }, 'shared'],
     ['an unknown field', { colour: 'red' }, 'colour'],
   ] as const)('is rejected for %s', async ([, fields, path], { expect }) => {
     const org = await newOrg()

@@ -184,7 +184,7 @@ describe('loop.ts', () => {
     const datasetId = datasets.find(({ stepId }) => stepId === 'sort-ticket')?.id
     const begin = (split: string) =>
       call(url, key, 'POST', '/api/experiments', { projectSlug, datasetId, split, runner: 'client' })
-    // Without a version, the first prompt is tried, which is wrong about the three.
+    // Without a version, the experiment tries the first prompt, which is wrong about three items.
     await begin('test')
     expect(await loop('run')).toEqual([
       '2 passed, 3 failed, 0 unjudged; 0 fixed, 0 regressed',
@@ -200,7 +200,7 @@ describe('loop.ts', () => {
 function callsOn(pages: readonly string[], tenant: Tenant) {
   const calls = pages.flatMap(page => blocksOf(page, 'sh'))
   const unused = new Set(calls)
-  /** The block with a text, for the records that replace its placeholders. */
+  /** The block that contains a text, with records' ids in place of its placeholders. */
   const scriptOf = (text: string, records: Record<string, string>) => {
     const block = calls.find(each => each.includes(text)) ?? ''
     unused.delete(block)
@@ -216,7 +216,7 @@ function callsOn(pages: readonly string[], tenant: Tenant) {
       runScript(scriptOf(text, records), '--fail-with-body '),
     /** Runs calls that need a model, which this deployment doesn't have. */
     runRefused: (text: string, records: Record<string, string>) => runScript(scriptOf(text, records), ''),
-    /** The calls that weren't run yet. */
+    /** The calls that haven't been run yet. */
     unused,
   }
 }
