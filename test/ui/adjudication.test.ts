@@ -46,7 +46,7 @@ test('three people review a step blind, and an adjudicator decides what they dis
 }) => {
   const { organization, spanIds, ada, kofi, mei, grace } = await withPanel()
   const [agreed, disputed, corrected] = spanIds
-  // They agree on the last one already: each corrects it to the same value.
+  // They already agree on the last one: each corrects it to the same value.
   for (const { key } of [ada, kofi, mei]) {
     const correction = { decision: 'correct', approvedOutput: answer(7) }
     await organization.call('PUT', `/api/spans/${corrected}/review`, correction, key)

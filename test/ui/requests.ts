@@ -67,8 +67,8 @@ interface Rounds {
 /**
  * Opens a page, holds back its requests, and responds to them in rounds: first to the requests that the page makes
  * before it gets any response, then to the requests that follow from those responses, and so on. A request is always in
- * the first round in which the page has everything that the request needs, even on a slow machine. A round ends once the
- * page makes no new request for `quietMs`.
+ * the first round in which the page has everything that the request needs, even on a slow machine. A round ends once
+ * the page makes no new request for `quietMs`.
  */
 export async function roundsOf(
   page: Page,

@@ -18,8 +18,8 @@ const OUTPUT_FILTERS = [
 export type OutputFilter = (typeof OUTPUT_FILTERS)[number]
 
 /**
- * The filters that each of these filters requires. The API rejects a filter if one that it requires is missing, for
- * example because its pill was removed.
+ * The filters that each filter requires. The API rejects a filter without the ones that it requires, for example after
+ * a pill was removed.
  */
 const NEEDS: Partial<Record<OutputFilter, OutputFilter[]>> = {
   agrees: ['label'],

@@ -14,7 +14,7 @@ interface ReviewersProps {
   pathTo: PathTo
 }
 
-/** Each reviewer against the others, and against adjudicators. */
+/** Compares each reviewer with the others, and with adjudicators. */
 export function Reviewers({ agreement: { reviewers, reviewerCount }, nameOf, pathTo }: ReviewersProps) {
   const left = reviewerCount - reviewers.length
   return (

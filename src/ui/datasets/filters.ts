@@ -1,7 +1,7 @@
 import { parametersIn, withoutFilters } from '../parts/parameters.ts'
 
 /*
- * The filters of a dataset's items. The URL uses the API's names.
+ * The filters for a dataset's items. The URL uses the API's names.
  */
 
 const FILTERS = ['split', 'decision', 'errorType', 'excluded', 'version'] as const

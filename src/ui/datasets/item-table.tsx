@@ -73,7 +73,7 @@ function Preview({ value }: { value: Json }) {
   )
 }
 
-/** Strings as they are, an object's fields by name, anything else as JSON. */
+/** Strings unchanged, an object's fields by name, anything else as JSON. */
 const previewOf = (value: Json): string =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
     ? Object.entries(value)

@@ -64,7 +64,7 @@ interface ItemPlace {
   cursor: string | null
 }
 
-/** The pages of an experiment's items in some lists, one list after another. Values are in full. */
+/** The pages of an experiment's items in these lists, one list after another, with values in full. */
 export const itemsQuery = (id: string, lists: readonly ItemFilter[]) =>
   infiniteQueryOptions({
     queryKey: ['experiment', id, 'items', lists],

@@ -9,7 +9,7 @@ export interface Option {
   label: string
 }
 
-/** The options of a filter whose values have names. */
+/** The options for a filter whose values have names. */
 export const optionsOf = (names: ReadonlyMap<string, string>): Option[] =>
   [...names].map(([value, label]) => ({ value, label }))
 

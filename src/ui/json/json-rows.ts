@@ -25,8 +25,8 @@ export interface JsonRow {
 const isOpenByDefault = (depth: number, size: number): boolean => depth < OPEN_DEPTH && size <= FOLDED_CHILDREN
 
 /**
- * The lines of a value, top to bottom. The value itself has a line only if it has no children. `toggled` has the
- * pointers that were opened or closed. Not recursive: values may be deep.
+ * The lines of a value, top to bottom. The value itself has a line only if it has no children. `toggled` contains
+ * the pointers that were opened or closed. Not recursive: values may be deep.
  */
 export function jsonRows(root: Json, toggled: ReadonlySet<string>): JsonRow[] {
   const rows: JsonRow[] = []

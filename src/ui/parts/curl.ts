@@ -1,7 +1,7 @@
 interface CurlOptions {
   method?: string
   body?: unknown
-  /** The project of an ingestion call. Required with a key for all projects. */
+  /** The project for an ingestion call. Required with a key for all projects. */
   projectSlug?: string
 }
 

@@ -34,7 +34,7 @@ export function Tip({ label, children }: PropsWithChildren<{ label: string }>) {
     return () => leave.abort()
   }, [isShown, hide])
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: it hears the events of the element inside it
+    // biome-ignore lint/a11y/noStaticElementInteractions: it hears events from the element inside it
     <span
       className={classes.target}
       onPointerEnter={show}

@@ -19,7 +19,7 @@ interface SuggestVersionProps {
   onAdded: () => unknown
 }
 
-/** Asks a model for a version of the step's prompt, and shows the progress until it's there. */
+/** Asks a model for a version of the step's prompt, and shows the progress until it's ready. */
 export function SuggestVersion({ problemId, variant = 'default', onAdded }: SuggestVersionProps) {
   const project = useProject()
   const [isAsked, setAsked] = useState(false)

@@ -116,7 +116,7 @@ function write(storage: Storage | undefined, key: string, draft: Draft | undefin
   }
 }
 
-/** The stored drafts. Removes those that are too old. */
+/** Returns the stored drafts, and removes those that are too old. */
 function keptDrafts(storage: Storage, prefix: string): [spanId: string, Draft][] {
   const keys = Array.from({ length: storage.length }, (_, index) => storage.key(index) ?? '')
   return keys

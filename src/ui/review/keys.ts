@@ -47,7 +47,7 @@ export const VOTE_KEYS: readonly Shortcut<VoteCommand>[] = [
   { keys: ['T'], command: 'type', label: 'Choose an error type' },
 ]
 
-/** The shortcuts of the adjudication queue, as the help lists them. */
+/** The shortcuts for the adjudication queue, as the help lists them. */
 export const ADJUDICATION_KEYS: readonly Shortcut<Command | VoteCommand>[] = [
   ...VOTE_KEYS,
   ...KEYS.filter(({ command }) => command !== 'errorType' && command !== 'wrong'),

@@ -20,12 +20,12 @@ export type Actor = Session['actsAs']
 export type Scope = Session['scopes'][number]
 export type ErrorType = ErrorTypes['errorTypes'][number]
 
-/** The fields of a new key; null leaves one out. */
+/** The fields of a new key. Null leaves a field out. */
 export interface KeyDraft {
   name: string
   projectSlug: string | null
   scopes: Scope[]
-  /** Null follows the scopes. */
+  /** Null: the scopes determine it. */
   actsAs: Actor | null
   userId: string | null
   expiresAt: string | null

@@ -130,7 +130,7 @@ interface HeldProps {
   claim: NonNullable<Span['claim']>
   /** The reviewer's name, if it is known. */
   holder: string | undefined
-  /** Undefined without the scope. */
+  /** Undefined if the user lacks the scope. */
   onTakeOver: (() => void) | undefined
 }
 

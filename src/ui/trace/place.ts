@@ -19,7 +19,7 @@ const VALUES = new Map<string, Pick<Place, 'section' | 'value'>>([
   ['feedback', { section: 'feedback', value: null }],
 ])
 
-/** The place of a path such as `output.items[2].qty` or `state.documents.0`; undefined if it isn't in a span. */
+/** The place for a path such as `output.items[2].qty` or `state.documents.0`; undefined if it isn't in a span. */
 export function placeOf(path: string): Place | undefined {
   const dotted = path.replace(/\[(\d+)\]/g, '.$1')
   const [head = ''] = dotted.split('.', 1)

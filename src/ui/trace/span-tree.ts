@@ -146,7 +146,7 @@ function timeOf<Span extends TreeSpan>(spans: readonly Span[], trace: TraceTime,
   return { begin, length: Math.max(end - begin, 1) }
 }
 
-/** The visible rows: those not under a folded one. */
+/** The visible rows, which aren't under a folded row. */
 export function unfoldedRows<Span extends TreeSpan>(
   { rows }: SpanTree<Span>,
   folded: ReadonlySet<string>,

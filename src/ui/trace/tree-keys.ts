@@ -13,7 +13,7 @@ interface TreePlace {
   page: number
 }
 
-/** The action of a key, as in any tree view. Undefined if it has none. */
+/** The action for a key, as in any tree view. Undefined if it has none. */
 export function treeAction(key: string, { rows, index, isFolded, page }: TreePlace): TreeAction | undefined {
   const to = (place: number): TreeAction => ({ to: Math.min(Math.max(place, 0), rows.length - 1) })
   const row = rows[index]
