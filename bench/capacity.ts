@@ -32,7 +32,7 @@ const alone =
   (shards: number): Placement =>
   (_, random) => [Math.floor(random() * shards)]
 
-/** The busiest project's traces are in the first `hotShards` shards. Each other project's traces are in any one shard. */
+/** The busiest project's traces are in the first `hotShards` shards. Every other project's are in any one shard. */
 const withHotSpread =
   (shards: number, hotShards: number): Placement =>
   (project, random) =>
@@ -94,7 +94,7 @@ async function measureWork(runs: number): Promise<number[]> {
   return times.toSorted((left, right) => left - right).slice(0, Math.ceil(times.length * MEASURED_SHARE))
 }
 
-/** The highest rate of a layout, with the same calls each time. */
+/** The highest rate for a layout, with the same calls each time. */
 function rateOf({ shards, placement }: Layout, servicesMs: readonly number[], count: number): number {
   const random = seededRandom(SEED)
   const places = Array.from({ length: PROJECTS }, (_, project) => placement(project, random))

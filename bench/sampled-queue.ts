@@ -14,7 +14,7 @@ export async function sampleQueue(server: Server, worker: string, client: Client
   await setPolicy(server, worker, client, { default: { sample: 0.01 } })
 }
 
-/** How many spans people disagree on, and how many others are assigned to the reviewer. */
+/** How many spans people disagree on, and how many other spans are assigned to the reviewer. */
 const DISPUTED = 100
 const ASSIGNED = 300
 

@@ -149,7 +149,7 @@ async function pagesUntilHit(client: Client, newer: number): Promise<number> {
   throw new Error('The text was not found')
 }
 
-/** The times of writes through another Worker with the same database, alone and during searches run one after another. */
+/** The times of writes through another Worker with the same database: alone, and during one search after another. */
 async function measureWaits(client: Client, neighbor: Client, writes: number): Promise<Measurement[]> {
   const [trace_id, timestamp] = ['trace_neighbor', new Date(NEWEST).toISOString()]
   await neighbor.call('POST', '/api/v1/traces', { trace_id, name: 'neighbor', timestamp, status: 'completed' })

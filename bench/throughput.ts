@@ -51,7 +51,7 @@ export const throughput: Benchmark = async options => {
   ]
 }
 
-/** Copies the trace's root span, the row that outputs update. Returns what the bare Worker must know about the trace. */
+/** Copies the trace's root span, the row that outputs update. Returns what the bare Worker must know about it. */
 async function copyRoot(from: Database, to: Database) {
   const root = await from.prepare('select * from spans').first<Record<string, unknown>>()
   const columns = Object.keys(root ?? {})

@@ -30,7 +30,7 @@ export interface Env extends StoreBindings {
   EVENTS?: Queue<Job>
   /** Only the platform sends to it. This binding makes a deploy create it. */
   DEAD_JOBS?: Queue<Job>
-  /** Secret. Creates organizations and recovers lost keys. Without it, those endpoints return 404. */
+  /** Secret. Creates organizations and recovers lost keys. Without it, the endpoints that do so return 404. */
   ADMIN_TOKEN?: string
   /** Secret. Encrypts the URLs and secrets of webhooks. Without it, their endpoints return 409. */
   WEBHOOK_KEY?: string

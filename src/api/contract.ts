@@ -158,7 +158,7 @@ export const mayReadReplicas = (contract: Contract): boolean =>
 export const hasCaller = ({ scope }: Contract): boolean => scope !== 'public' && scope !== 'admin'
 
 /**
- * Whether an endpoint belongs to the ingestion interface. Those ignore unknown fields, take the project from a header,
- * and return 400 for an invalid path parameter; the others return 404.
+ * Whether an endpoint belongs to the ingestion interface. Such endpoints ignore unknown fields, take the project from a
+ * header, and return 400 for an invalid path parameter; other endpoints return 404.
  */
 export const isIngestion = ({ family }: Contract): boolean => family === 'ingest' || family === 'otlp'

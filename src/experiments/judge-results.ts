@@ -96,7 +96,7 @@ export async function judgeResults(
     })
   }
   const values = judged.flatMap(({ one: { output, head } }) =>
-    // Each item has a folder of its own, so that its outputs can be deleted without the others.
+    // Each item has a folder of its own, so that its outputs can be deleted separately.
     output === null ? [] : [{ folder: `${folderOf(experiment)}/${head.id}` as const, json: output, id: head.id }],
   )
   const placed = new Map([...(await placeUnder(store, values))].map(([{ id }, value]) => [id, value]))

@@ -36,7 +36,7 @@ export const pageParameters = pageParametersOf(PAGE_DEFAULT_LIMIT, PAGE_MAX_LIMI
 /** The other field of a page, besides its list. */
 export const NextCursor = v.nullable(v.string())
 
-/** The types of the values that a list is sorted by. A forged cursor may have others. */
+/** The types of the values that a list is sorted by. A forged cursor may have other types. */
 type PlaceTypes = readonly ('string' | 'number')[]
 
 /** An item's place in its list: the values that the list is sorted by. */

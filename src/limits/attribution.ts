@@ -60,7 +60,7 @@ export const MIN_ATTRIBUTION_POLL_MS = 50
 export const MAX_ATTRIBUTION_POLL_MS = 500
 /** The input sent to a model. With the answer, it fits the 24,000 tokens of Workers AI's larger models. */
 export const MAX_PROMPT_TOKENS = 16_000
-/** Error types' share of that, split equally. A project's own types must leave room for the trace. */
+/** Error types' share of those tokens, split equally. A project's own types must leave room for the trace. */
 export const MAX_TYPES_TOKENS = 4000
 /** Estimated bytes per token: English has four; JSON, ids, and other scripts have about three. */
 export const BYTES_PER_TOKEN = 3

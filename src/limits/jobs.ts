@@ -101,7 +101,7 @@ export const COUNT_REST_PER_TRACE_MS = 5000
 export const MIN_COUNT_REST_MS = 5 * 60_000
 export const MAX_COUNT_REST_MS = 3_600_000
 
-/** Traces that one step checks against their project's review policy, and steps per minute. A trace costs a few rows. */
+/** Traces that one step checks against their project's review policy, and steps per minute. Each costs a few rows. */
 export const POLICY_PASS_TRACES = 1000
 export const POLICY_PASS_STEPS = 10
 /** The pause between two passes over a project's open traces. */

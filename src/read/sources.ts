@@ -217,7 +217,7 @@ const parsedStep = ({ id, stepId, input, output, state }: LocatedSpan): SourceSt
   state: Object.fromEntries(Object.entries(state).map(([key, value]) => [key, JSON.parse(value.text)])),
 })
 
-/** The docs that chunks name, those of cited chunks first. */
+/** The docs that chunks name, the docs of cited chunks first. */
 function docsNamedIn(chunks: readonly Chunk[], cited: ReadonlyMap<Chunk, string[]>): NamedDoc[] {
   const named = new Map<string, number | null>()
   for (const { labels, version } of chunks) {

@@ -38,7 +38,7 @@ import { type Sealed, unseal, webhookKeyOf } from './secrets.ts'
 interface Receiver {
   webhook: WebhookRecord
   sealed: Sealed
-  /** Whether it failed during this run, so that it gets nothing more in it. */
+  /** Whether it has failed during this run, which then sends it nothing more. */
   isDown: boolean
 }
 

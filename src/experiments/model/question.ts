@@ -60,7 +60,7 @@ function parsed(text: string): Json | undefined {
   }
 }
 
-/** Whether every object in a schema lists and requires its fields and allows no others, as OpenAI's strict mode needs. */
+/** Whether each object in a schema lists and requires its fields and allows no other, as OpenAI's strict mode needs. */
 function isStrict(schema: Json): boolean {
   if (Array.isArray(schema)) return schema.every(isStrict)
   if (!isJsonObject(schema)) return true
