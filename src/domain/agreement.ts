@@ -26,7 +26,7 @@ export function distinctPatterns(patterns: Iterable<LabelPattern>): LabelPattern
   return [...distinct.values()]
 }
 
-/** The pairs of different raters of a unit, and those of them with the same label. */
+/** How many pairs of different raters a unit has, and how many of them have the same label. */
 export interface ComparedPairs {
   pairs: number
   agreed: number
@@ -53,10 +53,10 @@ export const percentAgreement =
   }
 
 /**
- * Cohen's κ of two raters (J. Cohen, A coefficient of agreement for nominal scales, 1960, doi
+ * Cohen's κ for two raters (J. Cohen, A coefficient of agreement for nominal scales, 1960, doi
  * 10.1177/001316446002000104): their agreement beyond chance, divided by the largest possible one. Patterns have the
- * label of the first rater, and then that of the second. Undefined if there are no units, or if both raters gave every
- * unit the same label, because chance alone would then produce full agreement.
+ * first rater's label, and then the second's. Undefined if there are no units, or if both raters gave every unit the
+ * same label, because chance alone would then produce full agreement.
  */
 export function cohensKappa(patterns: readonly Labels[]): Measure {
   const { places, size } = numberLabels(patterns)
@@ -85,14 +85,14 @@ export function cohensKappa(patterns: readonly Labels[]): Measure {
 
 /**
  * Krippendorff's α for nominal labels (K. Krippendorff, Computing Krippendorff's Alpha-Reliability, 2011,
- * https://repository.upenn.edu/asc_papers/43): 1 − observed / expected disagreement, for any number of raters, of which
- * any may be missing from a unit. A unit with n_c labels c out of m has n_c (n_c − 1) / (m − 1) coincidences of c with
+ * https://repository.upenn.edu/asc_papers/43): 1 − observed / expected disagreement, for any number of raters, any of
+ * whom may be missing from a unit. A unit with n_c labels c out of m has n_c (n_c − 1) / (m − 1) coincidences of c with
  * itself. With the sum of these as o, the number of labels as n, and Σ n_c (n_c − 1) over all units' labels as e,
  *
  *     α = ((n − 1) o − e) / (n (n − 1) − e)
  *
- * Units with fewer than two labels don't count. Undefined if there are none with two, or if all labels are the same,
- * because chance alone would then agree.
+ * Units with fewer than two labels don't count. Undefined if no unit has two, or if all labels are the same, because
+ * chance alone would then agree.
  */
 export function krippendorffsAlpha(patterns: readonly Labels[]): Measure {
   const { places, size } = numberLabels(patterns)

@@ -5,7 +5,8 @@ export type Scope = (typeof SCOPES)[number]
 export const isScope = (word: string): word is Scope => SCOPES.some(scope => scope === word)
 
 /**
- * Who a key acts as. A person's decisions are ground truth. An agent only suggests decisions, and a pipeline makes none.
+ * Who a key acts as. A person's decisions are ground truth. An agent only suggests decisions, and a pipeline makes
+ * none.
  */
 export const ACTORS = ['person', 'agent', 'pipeline'] as const
 export type Actor = (typeof ACTORS)[number]

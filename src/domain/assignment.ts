@@ -1,6 +1,6 @@
 /* Assigns spans to the people who should review them. */
 
-/** Someone that a span is assigned to. */
+/** A person who is assigned a span. */
 interface Assigned {
   userId: string
   dueAt: number | null
@@ -18,7 +18,7 @@ export interface Assignable {
 /** A person's open assignments. */
 export interface OpenAssignments {
   total: number
-  /** The ones that they haven't voted on. */
+  /** Assigned spans that the person hasn't voted on. */
   waiting: number
 }
 
@@ -28,15 +28,15 @@ const NONE: OpenAssignments = { total: 0, waiting: 0 }
 export interface Sharing {
   /** The people to assign spans to. */
   userIds: readonly string[]
-  /** The open assignments of each of them. */
+  /** Each person's open assignments. */
   open: ReadonlyMap<string, OpenAssignments>
-  /** The most that one of them may have. */
+  /** The most open assignments that one person may have. */
   maxOpen: number
   /** Moves only this person's assignments. */
   fromUserId?: string | undefined
-  /** Whether other people's assignments of the spans end. */
+  /** Whether other people's assignments to the spans end. */
   replace: boolean
-  /** Undefined: none for new assignments, and the same as before for others. */
+  /** If undefined, new assignments have none, and the others keep theirs. */
   dueAt?: number | null | undefined
 }
 

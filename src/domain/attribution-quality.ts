@@ -26,7 +26,7 @@ interface ByDepth {
 export interface AttributionQuality {
   /** Compared traces. */
   reviewed: number
-  /** Those with the same error type. */
+  /** Traces with the same error type from both. */
   agreed: number
   /** The 95% interval of the share that agrees. */
   interval: Interval
@@ -45,7 +45,7 @@ export interface AttributionQuality {
     /** Reviewers' different answers, the most frequent first. */
     overruled: { errorType: string; count: number }[]
   }[]
-  /** The version of an engine with the most answers first. */
+  /** By version of an engine, the one with the most answers first. */
   engines: {
     engine: string
     version: string

@@ -7,7 +7,7 @@ export type ErrorCategory = (typeof ERROR_CATEGORIES)[number]
 /** A possible cause of a disagreement. */
 export interface ErrorType {
   errorType: string
-  /** A UUIDv5. For built-in types, of `countersign:error-type:<error_type>` in the URL namespace. */
+  /** A UUIDv5. For built-in types, the name is `countersign:error-type:<error_type>` in the URL namespace. */
   id: string
   name: string
   category: ErrorCategory
@@ -19,7 +19,10 @@ export interface ErrorType {
 export interface Evidence {
   /** The span. Null for the trace as a whole, or for something outside it. */
   spanId: string | null
-  /** A JSON path from there: `output.items[2].qty`, `input`, `state.config.today`, `prompt`, `feedback`, `knowledgeDocs.<slug>`. */
+  /**
+   * A JSON path from there: `output.items[2].qty`, `input`, `state.config.today`, `prompt`, `feedback`,
+   * `knowledgeDocs.<slug>`.
+   */
   path: string
   /** The observation at that place. */
   note: string

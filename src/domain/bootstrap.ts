@@ -10,10 +10,11 @@ const SEED = 1979
 /**
  * The 95% percentile interval of each measure over resampled units (B. Efron, Bootstrap methods: another look at the
  * jackknife, 1979, doi 10.1214/aos/1176344552). `counts` says how many units have each pattern. Units with the same
- * pattern are alike, so a resample's counts are multinomial. It can be drawn pattern by pattern, so more units don't cost
- * more.
+ * pattern are alike, so a resample's counts are multinomial. It can be drawn pattern by pattern, so more units don't
+ * cost more.
  *
- * Null if a measure is undefined in more than 5% of the resamples, which happens if almost all units have the same pattern.
+ * Null if a measure is undefined in more than 5% of the resamples, which happens if almost all units have the same
+ * pattern.
  */
 export function* bootstrapIntervals(
   counts: readonly number[],
@@ -43,7 +44,7 @@ const MIN_UNITS_PER_PATTERN = 16
 interface Resampler {
   /** Draws as many units as there are, and counts how many have each pattern. */
   draw: () => Int32Array
-  /** The units or patterns that it draws each time. */
+  /** The number of units or patterns that `draw` draws each time. */
   cost: number
 }
 

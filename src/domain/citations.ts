@@ -24,7 +24,10 @@ const NUMBER = /^\d+$/
 /** A letter, and a sign or digit that ordinary words don't have: `returns-2`, `faq.md`, `loyalty#1`. */
 const DISTINCTIVE = /^(?=.*\p{L})(?=.*[-_#/.:\d]).{3,}$/u
 
-/** Finds the citations of sources in a text, in order. They don't overlap. A number is one only in square brackets. */
+/**
+ * Finds the citations of sources in a text, in order. They don't overlap. A number is a citation only in square
+ * brackets.
+ */
 export function citationsIn(text: string, isName: (name: string) => boolean): Citation[] {
   const found: Citation[] = []
   const add = (part: string, at: number, isAllowed = isWord): void => {

@@ -5,8 +5,8 @@ import { mergeMetadata } from './merge-metadata.ts'
 import { isSameState, type TraceState } from './trace-status.ts'
 
 /*
- * A trace built from telemetry: its spans can arrive in any order, in any number of exports, and more than once. Each fact
- * about the trace has a rank (a string), and the lowest rank wins, so the order of arrival doesn't matter.
+ * A trace built from telemetry: its spans can arrive in any order, in any number of exports, and more than once. Each
+ * fact about the trace has a rank (a string), and the lowest rank wins, so the order of arrival doesn't matter.
  */
 
 /** Facts about a trace from the spans of one export. */
@@ -29,8 +29,8 @@ const INCOMPLETE_FIELD = 'otel_incomplete'
 
 /**
  * Merges one more export into a trace's state. The result doesn't depend on the order or number of exports, except for
- * fields that no longer fit into the metadata; these are `leftOut`. Returns `before` itself if nothing changes. What a client
- * posted is kept as it is. `rootSpanId` is the root's id until a span without a parent arrives.
+ * fields that no longer fit into the metadata; these are `leftOut`. Returns `before` itself if nothing changes. What a
+ * client posted is kept as it is. `rootSpanId` is the root's id until a span without a parent arrives.
  */
 export function mergeExport(
   before: TraceState | undefined,

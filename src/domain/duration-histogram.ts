@@ -1,11 +1,13 @@
 /*
  * Durations are counted in 64 buckets, so that counts of any size can be added up and still give percentiles. Bucket 0
- * has durations below 1 ms. Bucket b from 1 to 62 has those from (4/3)^(b - 1) up to (4/3)^b ms. Bucket 63 has the rest,
- * from (4/3)^62 ms, or 15.5 hours.
+ * has durations below 1 ms. Bucket b from 1 to 62 has durations from (4/3)^(b - 1) up to (4/3)^b ms. Bucket 63 has the
+ * rest, from (4/3)^62 ms, or 15.5 hours.
  */
 
 export const DURATION_BUCKETS = 64
-/** How much wider each bucket is than the one before. `bucketOf` in `store/counts/output-days.ts` uses the same. */
+/**
+ * How much wider each bucket is than the one before. `bucketOf` in `store/counts/output-days.ts` uses the same number.
+ */
 export const BUCKET_GROWTH = 4 / 3
 
 /** The number of durations by bucket. Buckets without any are left out. */

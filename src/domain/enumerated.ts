@@ -7,8 +7,8 @@ type Applied = Schema | { alternatives: readonly Applied[][] }
 
 /**
  * What a JSON Schema says about the strings in a value: whether they're chosen from a list. Follows `properties`,
- * `additionalProperties`, `items`, `prefixItems`, references, and combinations. A part of a schema that can't be applied
- * says nothing.
+ * `additionalProperties`, `items`, `prefixItems`, references, and combinations. A part of a schema that can't be
+ * applied says nothing.
  */
 export class Enumerated {
   readonly #applied: readonly Applied[]

@@ -4,16 +4,16 @@ import { utf8Length } from './text.ts'
 /** The ways to compare an output. */
 export const COMPARISONS = ['exact', 'fields', 'text', 'number'] as const
 
-/** The ways to compare a part of one. */
+/** The ways to compare a part of an output. */
 export const RULE_TYPES = [...COMPARISONS, 'ignore'] as const
 
 /**
- * How to compare the part of an output that it's given for:
+ * How to compare the part of an output that the rule is for:
  * - `exact`: as JSON. Strings must be the same character by character.
  * - `text`: strings may differ in whitespace and case, but not in anything else: there's no Unicode normalization.
  *   Other values must be equal.
  * - `fields`: each leaf like `text`. Strings that the step's schema lists, in an `enum` or as a `const`, must be the same.
- * - `number`: like `fields`, but two numbers may be up to `tolerance` apart. Without one, they must be equal.
+ * - `number`: like `fields`, but two numbers may be up to `tolerance` apart. Without a tolerance, they must be equal.
  * - `ignore`: not at all. The part may differ or be missing.
  */
 export interface Rule {
@@ -24,13 +24,13 @@ export interface Rule {
 
 /**
  * How to compare a step's outputs with what's expected: one rule for the whole output, by default `fields`, and others
- * for parts of it. `{}` is the default, and `{paths: {total: {type: 'number', tolerance: 0.01}}}` differs from it in one
- * part.
+ * for parts of it. `{}` is the default, and `{paths: {total: {type: 'number', tolerance: 0.01}}}` differs from it in
+ * one part.
  *
- * A path has the fields and indexes that lead to a part, joined by dots: `items.0.price`. The step `*` matches any field
- * or index: `items.*.price`. A backslash before a dot, star, or backslash makes it part of a field's name:
- * `versions.1\.0`. A rule holds for everything in its part, unless a longer path has its own. Of two paths to the same
- * part, the one with a name in place of the other's first `*` wins.
+ * A path has the fields and indexes that lead to a part, joined by dots: `items.0.price`. The step `*` matches any
+ * field or index: `items.*.price`. A backslash before a dot, star, or backslash makes it part of a field's name:
+ * `versions.1\.0`. A rule holds for everything in its part, unless a longer path has its own rule. Of two paths to the
+ * same part, the one with a name in place of the other's first `*` wins.
  */
 export interface Evaluator {
   type?: (typeof COMPARISONS)[number] | undefined

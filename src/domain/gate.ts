@@ -1,7 +1,7 @@
 import { DAY_MS } from '../limits.ts'
 import type { OutcomeCounts } from './tally.ts'
 
-/** What a gate can require, in the order in which it's reported. */
+/** The conditions that a gate can set, in the order in which they're reported. */
 export const GATE_CONDITIONS = ['minItems', 'minPassRate', 'maxRegressed', 'maxUnjudged', 'maxAgeDays'] as const
 export type GateCondition = (typeof GATE_CONDITIONS)[number]
 
@@ -29,14 +29,17 @@ export interface UnmetCondition {
   actual: number | null
 }
 
-/** The gate's experiment: the latest that finished for the version. */
+/** The gate's experiment: the latest one finished for the version. */
 export interface GateExperiment {
   /** Over the items in the gate's split. With `allowJudge`, unjudged items count as the model judged them. */
   counts: OutcomeCounts
   finishedAt: number
 }
 
-/** Whether an experiment meets a gate, and the conditions that it doesn't meet. Without an experiment, none is met. */
+/**
+ * Whether an experiment meets a gate, and the conditions that it doesn't meet. Without an experiment, no condition is
+ * met.
+ */
 export function checkGate(
   gate: Gate,
   experiment: GateExperiment | undefined,

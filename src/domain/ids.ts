@@ -16,7 +16,9 @@ export const newId = (): string => crypto.randomUUID()
 const KEY_EPOCH_MS = Date.UTC(2026, 0)
 const KEYS_PER_MILLISECOND = 2 ** 12
 
-/** The keys of each millisecond that one database may use: every `lanes`th, a power of two, from `index` on. */
+/**
+ * The keys of each millisecond that one database may use: every `lanes`th from `index` on. `lanes` is a power of two.
+ */
 export interface KeyLane {
   index: number
   lanes: number
@@ -34,8 +36,8 @@ export const keyLane = (database: number, databases: number): KeyLane => ({
 /**
  * New internal keys. Unlike SQLite's row ids, they're never reused, and unlike AUTOINCREMENT, they need no counter row.
  * A key is milliseconds since 2026 and 12 bits that start at random: 53 bits until 2095. Keys past a millisecond's
- * 4,096, or past those of its lane, come from the following milliseconds. Two requests in the same millisecond may get the
- * same key, which an insert must handle.
+ * 4,096, or past those of its lane, come from the following milliseconds. Two requests in the same millisecond may get
+ * the same key, which an insert must handle.
  */
 export function newKeys(now: number, count: number, { index, lanes }: KeyLane = { index: 0, lanes: 1 }): number[] {
   const [random = 0] = crypto.getRandomValues(new Uint16Array(1))

@@ -25,7 +25,7 @@ function parse(json: string): Json | undefined {
   }
 }
 
-/** The text with everything open closed at its end, and at the end of its last complete item. */
+/** The text with its open parts closed: `closed` ends where the text ends, `complete` after its last complete item. */
 function closings(json: string): { closed: string; complete: string } {
   /** What closes the open lists and objects, the innermost first. */
   let closers = ''

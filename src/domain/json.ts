@@ -1,7 +1,7 @@
 import { MAX_JSON_DEPTH } from '../limits.ts'
 import { cutText, utf8Length } from './text.ts'
 
-/** Any JSON value, as `JSON.parse` gives it. */
+/** Any JSON value, as `JSON.parse` returns it. */
 export type Json = string | number | boolean | null | Json[] | JsonObject
 export type JsonObject = { [field: string]: Json }
 
@@ -81,7 +81,7 @@ export function jsonPieces(value: unknown): string[] {
 export const canonicalJson = (value: Json, visit?: (value: Json) => void): string =>
   [...canonicalPieces(value, visit)].join('')
 
-/** The same in pieces of about 64 KiB, each written on demand. */
+/** Like `canonicalJson`, but in pieces of about 64 KiB, each written on demand. */
 export function* canonicalPieces(value: Json, visit?: (value: Json) => void): Generator<string> {
   // Collects parts to join them later: a string grown by millions of additions takes many times the memory.
   let parts: string[] = []

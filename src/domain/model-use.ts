@@ -1,6 +1,6 @@
 import { MAX_COST_USD, MAX_TOKENS } from '../limits.ts'
 
-/** The tokens of a model call, or their sums over several. */
+/** The tokens of a model call, or their sums over several calls. */
 export interface TokenUsage {
   inputTokens: number
   outputTokens: number

@@ -34,7 +34,7 @@ export interface Judgment {
   outcome: 'passed' | 'failed' | 'unjudged'
   /** The first parts that differ. A value over 256 bytes as JSON is shown as the beginning of its JSON. */
   difference: Difference[]
-  /** The first fields, and those after them as one, `REST_OF_FIELDS`. */
+  /** The first fields, and all later ones combined as `REST_OF_FIELDS`. */
   fields: FieldAgreement[]
   /** The share of the compared leaves that agree, 0 to 1. */
   share: number
@@ -44,9 +44,9 @@ export interface Judgment {
 export const REST_OF_FIELDS = '_rest'
 
 /**
- * Judges a candidate's output against the values that people have approved, at least one. It passes if it agrees with
+ * Judges a candidate's output against the values that people have approved (at least one). It passes if it agrees with
  * any of them. Otherwise it's `failed` if it differs from each of them in something that has one right form (a number,
- * a boolean, null, a string of the schema's `enum` or `const`, a string of at most 64 characters without whitespace, a
+ * a boolean, null, a string in the schema's `enum` or `const`, a string of at most 64 characters without whitespace, a
  * type, or a part that's missing), and `unjudged` if it differs from at least one of them only in free text: two texts
  * may say the same thing, so only a person can tell. One such value is enough, because each of them alone would be
  * right.
@@ -57,9 +57,9 @@ export const REST_OF_FIELDS = '_rest'
  * text must be the same to the letter (`exact`) or not (`text`) is up to the evaluator, but a difference in it is never
  * a failure.
  *
- * The difference, fields, and share are those of the expected value that's nearest: the one with the best outcome, then
- * the one with the highest share. Takes linear time. Leaves beyond a limit aren't compared, and an output with more of
- * them isn't passed.
+ * The difference, fields, and share come from the nearest expected value: the one with the best outcome, then the one
+ * with the highest share. Takes linear time. Leaves beyond a limit aren't compared, and an output with more leaves
+ * doesn't pass.
  */
 export function judge(
   actual: Json,

@@ -27,7 +27,7 @@ export function outputCheck(schemaJson: string): OutputCheck {
   return (json, field, budget = new Budget()) => atOnce(check(json, field, budget))
 }
 
-/** The same, but yields before it parses a long value and before it checks it. */
+/** Like `outputCheck`, but yields before it parses a long value and before it checks it. */
 function pausingCheck(schemaJson: string) {
   let compiled: Compiled | undefined
   return function* (json: string, field: string, budget: Budget): Work<CheckResult> {

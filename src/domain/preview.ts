@@ -13,7 +13,9 @@ export interface InputBeginning {
   isMessage: boolean
 }
 
-/** Previews a span's inputs, given oldest first. For a conversation, shows the user's last message. Null without inputs. */
+/**
+ * Previews a span's inputs, given oldest first. For a conversation, shows the user's last message. Null without inputs.
+ */
 export function inputPreview(inputs: readonly InputBeginning[]): string | null {
   const values = inputs.map(({ json }) => valueIn(json))
   const messages = inputs.filter(({ isMessage }) => isMessage).length

@@ -37,7 +37,7 @@ export interface VotedOutputs {
   count: number
 }
 
-/** A measure with its 95% interval. Null if undefined, or if too many resamples are. */
+/** A measure with its 95% interval. Null if the measure is undefined for the data or for too many resamples. */
 interface Estimate {
   value: number | null
   interval: Interval | null
@@ -51,7 +51,7 @@ export interface GroupAgreement {
   unanimous: number
   /** Pairs of labels on the same output. */
   pairs: number
-  /** Those with the same label. */
+  /** Pairs with the same label. */
   agreed: number
   /** The share of pairs that agree. */
   agreement: Estimate
@@ -91,7 +91,7 @@ export interface ReviewerAgreement {
   weeks: ({ week: number } & ByLabel<GroupAgreement>)[]
   /** The reviewers with the most outputs first. */
   reviewers: ({ userId: string; votes: number; adjudicated: ByLabel<AdjudicatedVotes> } & ByLabel<GroupShare>)[]
-  /** Each pair of listed reviewers that voted on the same output. */
+  /** Each pair of listed reviewers who voted on the same output. */
   pairs: ({ userIds: [string, string] } & ByLabel<PairAgreement>)[]
   /** How many steps and reviewers there are, listed or not. */
   stepCount: number

@@ -5,7 +5,7 @@ import { EPOCH_SETTLE_MS, MAX_CLOCK_DIFFERENCE_MS, MAX_EPOCHS } from '../limits.
  * traces are in 0.
  */
 
-/** The shards that a project's new traces go to, from a time on, in milliseconds since 1970. */
+/** The shards that a project's new traces go to, from a given time on, in milliseconds since 1970. */
 export interface Epoch {
   from: number
   shards: readonly number[]
@@ -15,8 +15,8 @@ export interface Epoch {
 export const ONE_DATABASE = '0@0'
 
 /**
- * Writes epochs as the database keeps them: `<from>@<shard>.<shard>`, separated by spaces. This is shorter than JSON, and
- * each cached key has the epochs of all projects.
+ * Writes epochs as the database keeps them: `<from>@<shard>.<shard>`, separated by spaces. This is shorter than JSON,
+ * and each cached key has the epochs of all projects.
  */
 export const formatEpochs = (epochs: readonly Epoch[]): string =>
   epochs.map(({ from, shards }) => `${from}@${shards.join('.')}`).join(' ')
@@ -53,8 +53,8 @@ export const shardsOfTrace = (id: string, epochs: readonly Epoch[], now: number)
 ]
 
 /**
- * When the epochs end in which a shard gets the trace with this read id: the shard's own clock decides whether it still
- * may create the trace. Null if that doesn't matter, because there's no such end or it was long ago.
+ * When the last epoch in which a shard gets the trace with this read id ends: the shard's own clock decides whether it
+ * can still create the trace. Null if that doesn't matter, because there's no such end or it was long ago.
  */
 export function endsAt(id: string, epochs: readonly Epoch[], shard: number, now: number): number | null {
   const last = epochs.findLastIndex(epoch => shardOf(id, epoch) === shard)
@@ -67,9 +67,9 @@ export const firstEpochs = (shards: readonly number[]): string | null =>
   shards.length === 0 ? null : formatEpochs([{ from: 0, shards }])
 
 /**
- * Adds an epoch to a project's epochs, as the database keeps them, so that its new traces go to these shards from `from`
- * on. Returns them unchanged if they already do, or if the last epoch hasn't begun: another server may have cached that
- * one, and it would place traces by it. Leaves out epochs that place traces as a later one does.
+ * Adds an epoch to a project's epochs, as the database keeps them, so that its new traces go to these shards from
+ * `from` on. Returns the epochs unchanged if new traces already go there, or if the last epoch hasn't begun: another
+ * server may have cached it, and would place traces by it. Leaves out epochs that place traces as a later one does.
  */
 export function withEpoch(
   text: string | null,

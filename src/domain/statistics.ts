@@ -40,8 +40,8 @@ const MIN_DISCORDANT_PAIRS = 6
  *
  *     p = min(1, 2 Σ C(n, i) / 2ⁿ)   for i from 0 to the smaller count
  *
- * M. W. Fagerland, S. Lydersen, and P. Laake give worked examples (The McNemar test for binary matched-pairs data, 2013,
- * doi 10.1186/1471-2288-13-91). Null with fewer than 6 discordant pairs: too few to tell.
+ * M. W. Fagerland, S. Lydersen, and P. Laake give worked examples (The McNemar test for binary matched-pairs data,
+ * 2013, doi 10.1186/1471-2288-13-91). Null with fewer than 6 discordant pairs: too few to tell.
  */
 export function mcNemarP(first: number, second: number): number | null {
   const n = first + second
@@ -71,10 +71,10 @@ export interface Sample {
 const EQUAL_WITHIN = 1e-7
 
 /**
- * The two-sided p of Fisher's exact test for equal rates in two independent samples (R. A. Fisher, The logic of inductive
- * inference, 1935, doi 10.2307/2342435). Given the sizes of the samples and the total of successes, the successes of the
- * first are hypergeometric. The p is the sum of the probabilities of all tables that are at most as likely as the observed
- * one. 1 if a sample is empty.
+ * The two-sided p of Fisher's exact test for equal rates in two independent samples (R. A. Fisher, The logic of
+ * inductive inference, 1935, doi 10.2307/2342435). Given the sizes of the samples and the total of successes, the
+ * successes of the first are hypergeometric. The p is the sum of the probabilities of all tables that are at most as
+ * likely as the observed one. 1 if a sample is empty.
  */
 export function fisherP(first: Sample, second: Sample): number {
   const { shares, observed } = tablesOf(first, second)
@@ -83,20 +83,25 @@ export function fisherP(first: Sample, second: Sample): number {
 }
 
 /**
- * The one-sided p of the same test against a lower rate in the first sample: the probability of tables in which it has at
- * most as many successes as observed.
+ * The one-sided p of the same test for a lower rate in the first sample: the probability of tables in which that sample
+ * has at most as many successes as observed.
  */
 export function fisherPLower(first: Sample, second: Sample): number {
   return shareOf(tablesOf(first, second).shares, ({ successes }) => successes <= first.successes)
 }
 
-/** A table with the observed totals: the first sample's successes, and the probability as a share of the likeliest one. */
+/**
+ * A table with the observed totals: the first sample's successes, and the probability as a share of the likeliest one.
+ */
 interface Table {
   successes: number
   share: number
 }
 
-/** Every table with the observed totals. Shares of the likeliest table can't overflow, as shares of the observed one can. */
+/**
+ * Every table with the observed totals. Shares of the likeliest table can't overflow, as shares of the observed one
+ * can.
+ */
 function tablesOf(first: Sample, second: Sample): { shares: Table[]; observed: number } {
   const successes = first.successes + second.successes
   const [least, most] = [Math.max(0, successes - second.n), Math.min(first.n, successes)]

@@ -38,8 +38,8 @@ const REVIEWABILITY: Record<StepKind, Reviewability> = {
 }
 
 /**
- * Whether a span with an output is offered for review. A step that the pipeline names itself always is: through the
- * API, or with `countersign.step_id`.
+ * Whether a span with an output is offered for review. A step that the pipeline itself names, through the API or with
+ * `countersign.step_id`, always is.
  */
 export const reviewabilityOf = (kind: StepKind, isNamed: boolean): Reviewability =>
   isNamed ? 'always' : REVIEWABILITY[kind]

@@ -3,7 +3,7 @@ import { type DurationHistogram, sumHistograms } from './duration-histogram.ts'
 
 /** What the spans of one step and prompt version used on one day, and how long they took. */
 export interface StepUse {
-  /** '' for those past `MAX_COUNTED_VERSIONS`, whose version is also ''. */
+  /** '' for pairs of step and version past `MAX_COUNTED_VERSIONS`, whose version is also ''. */
   stepId: string
   /** '' if there is none. */
   promptVersionId: string
@@ -35,7 +35,7 @@ export function sumUse(uses: readonly Sums[]): Sums {
 
 const keyOf = ({ stepId, promptVersionId }: StepUse): string => JSON.stringify([stepId, promptVersionId])
 
-/** Adds up by step and version. Those past the first `MAX_COUNTED_VERSIONS` are counted together. */
+/** Adds up uses by step and version. Pairs past the first `MAX_COUNTED_VERSIONS` are counted together. */
 export function sumByVersion(...uses: readonly (readonly StepUse[])[]): StepUse[] {
   const byVersion = new Map<string, StepUse[]>()
   const rest: StepUse[] = []

@@ -11,11 +11,11 @@ export interface SuggestedChange extends TextChange {
   reason: string
   /** The examples that the change should help with, at least one. */
   examples: string[]
-  /** The examples whose inputs or outputs contain new words of the change, if no person wrote these words. */
+  /** The examples whose inputs or outputs contain words that the change adds, if no person wrote these words. */
   copiedFrom: string[]
 }
 
-/** Applies changes to the prompt that they're for. They must be in order and must not overlap. */
+/** Applies changes to the prompt that they're for. The changes must be in order and must not overlap. */
 export function applyChanges(prompt: string, changes: readonly TextChange[]): string {
   let [result, end] = ['', 0]
   for (const { start, before, after } of changes) {

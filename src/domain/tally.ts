@@ -169,7 +169,10 @@ export class Tally {
     }))
   }
 
-  /** The same by the error type of the recorded output, the most frequent first. Results without one are left out. */
+  /**
+   * Like `bySplit`, but by the error type of the recorded output, the most frequent first. Results without one are left
+   * out.
+   */
   byErrorType(): { errorType: string; counts: OutcomeCounts }[] {
     const groups = Map.groupBy(this.#sortedCells(), cell => cell.errorType)
     return [...groups]
@@ -203,7 +206,7 @@ const cellKey = ({ split, errorType, outcome, change }: Omit<Cell, 'count'>): st
 const judgedKey = ({ split, wasRight, saidSame }: Omit<JudgedCell, 'count'>): string =>
   JSON.stringify([split, wasRight, saidSame])
 
-/** Adds a cell's count to that of its key. */
+/** Adds a cell's count to the count for its key. */
 function countCell<Counted extends { count: number }>(cells: Map<string, Counted>, key: string, added: Counted): void {
   const count = (cells.get(key)?.count ?? 0) + added.count
   if (count === 0) cells.delete(key)

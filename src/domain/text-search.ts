@@ -35,7 +35,7 @@ export function snippetIn(text: string, { pattern }: SoughtText): string | undef
   return `${first > 0 ? '…' : ''}${text.slice(first, last)}${last < text.length ? '…' : ''}`
 }
 
-/** Does the same in the strings and keys of JSON, which may be only the beginning of a value. */
+/** Like `snippetIn`, but for the strings and keys of JSON, which may be only the beginning of a value. */
 export function snippetInJson(json: string, sought: SoughtText): string | undefined {
   if (!mayContain(json, sought)) return undefined
   for (const text of stringsIn(json)) {

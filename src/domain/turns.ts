@@ -46,8 +46,8 @@ export async function mapInTurns<Item, Result>(
 }
 
 /**
- * Returns a function to call with the length of each text before working on it. It gives other requests a turn whenever
- * the lengths since the last turn exceed `LENGTH_PER_TURN`.
+ * Returns a function to call with the length of each text before working on it. The function gives other requests a
+ * turn whenever the lengths since the last turn exceed `LENGTH_PER_TURN`.
  */
 export function turnsByLength(): (length: number) => Promise<void> {
   let sum = 0

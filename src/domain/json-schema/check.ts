@@ -351,7 +351,7 @@ class Check {
   }
 
   #applyToText({ minLength = 0, maxLength = Number.POSITIVE_INFINITY, pattern, format }: Schema, value: string): void {
-    // A character has one or two units, so most texts don't have to be counted.
+    // A character has one or two units, so most strings don't have to be counted.
     const isCounted = value.length > maxLength || value.length < 2 * minLength
     const length = isCounted ? this.#lengthOf(value) : value.length
     if (length < minLength) this.#fail('minLength', `String is too short (${length} < ${minLength}).`)

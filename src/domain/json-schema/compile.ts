@@ -5,7 +5,7 @@ import { compilePattern, type Pattern, PatternFault } from './pattern.ts'
 
 /**
  * An error that keeps a schema from being applied, and its place in the schema: `properties.answer.pattern`, '' for the
- * whole.
+ * whole schema.
  */
 export interface SchemaError {
   path: string

@@ -2,9 +2,9 @@ import { MAX_PATTERN_CACHE, MAX_PATTERN_DEPTH, MAX_PATTERN_LOOKS } from '../../l
 import type { Budget } from './budget.ts'
 
 /*
- * Regular expressions as JSON Schema defines them (ECMA-262 with the flag `u`), in time linear in the text. A pattern
- * runs as an automaton that reads each character once. The built-in engine backtracks, and can take hours for a few
- * dozen characters; here it only validates patterns and tests which characters belong to a class.
+ * Regular expressions as JSON Schema defines them (ECMA-262 with the flag `u`), in time linear in the text's length. A
+ * pattern runs as an automaton that reads each character once. The built-in engine backtracks, and can take hours for a
+ * few dozen characters; here it only validates patterns and tests which characters belong to a class.
  */
 
 /** Why a pattern can't be used. */
@@ -133,7 +133,9 @@ class Parser {
 const CHARACTER =
   /\[(?:\\[\s\S]|[^\]\\])*\]|\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|\\u\{[\da-fA-F]+\}|\\u[\da-fA-F]{4}|\\x[\da-fA-F]{2}|\\c[a-zA-Z]|\\[pP]\{[^}]*\}|\\[\s\S]|[\s\S]/uy
 
-/** A state: a character set that leads to `next`, a condition that leads there without one, a split, or a match. */
+/**
+ * A state: a character set that leads to `next`, a condition that leads there without a character, a split, or a match.
+ */
 type State =
   | { kind: 'character'; set: number; next: number }
   | { kind: 'split'; next: number; other: number }
