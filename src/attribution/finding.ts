@@ -2,7 +2,7 @@ import type { FindingKind } from './weights.ts'
 
 /** An observation about a trace. The rules weigh it, the model reads it, and a person can look up its place. */
 export interface Finding {
-  /** What was observed, as a key of the table of weights. */
+  /** What was observed, as a key in the table of weights. */
   kind: FindingKind
   /** The span. Null for the whole trace and for anything outside it. */
   spanId: string | null

@@ -99,7 +99,7 @@ async function analyze(
 
 /**
  * Whether there is still a disagreement to analyze, because comments can be deleted and corrections reset. Praise alone
- * isn't one.
+ * isn't a disagreement.
  */
 const isDisputed = ({ feedback, steps }: Subject): boolean =>
   feedback.some(({ rating, comment, correction }) => !!comment || correction !== null || isNegative(rating)) ||

@@ -10,7 +10,8 @@ import { safeValue } from './safe-text.ts'
 
 /*
  * What a tool answers. Everything that an endpoint returns may quote a pipeline, its users, or a web page, and some of
- * that text tries to instruct the agent that reads it. So all of it is data, and the answer says so before it starts.
+ * that text tries to instruct the agent that reads it. So all of it is data, and the answer says so before the data
+ * starts.
  */
 
 /** The part of a response that an agent asks for. */
@@ -77,7 +78,10 @@ export function errorAnswer(error: JsonObject, advice: string): Answer {
   return { ...answer, isError: true }
 }
 
-/** An answer that fits `maxBytes` in both forms. `write` writes its value so that the long part has at most some bytes. */
+/**
+ * An answer that fits `maxBytes` in both forms. `write` writes its value with at most the given number of bytes in the
+ * long part.
+ */
 function fittedAnswer(maxBytes: number, write: (bytes: number) => { notice: string; [field: string]: Json }): Answer {
   const frame = 2048
   for (let bytes = maxBytes - MAX_SHORTENED_BYTES - frame; ; bytes = Math.floor(bytes / 2)) {
@@ -90,8 +94,8 @@ function fittedAnswer(maxBytes: number, write: (bytes: number) => { notice: stri
 }
 
 /**
- * The text form. The fence's name is random, so nothing that was written before can end it, and within it a line can't
- * end, because JSON has no line breaks.
+ * The text form. The fence's name is random, so nothing written earlier can end the fence, and no line inside can end
+ * early, because JSON has no line breaks.
  */
 function fencedText(notice: string, data: JsonObject): string {
   const boundary = `DATA-${crypto.randomUUID()}`

@@ -6,7 +6,9 @@ import { MIN_VALUE_BYTES } from '../limits.ts'
 /** Where a value was shortened, as a JSON Pointer (RFC 6901), and where it continues. */
 export interface Shortened {
   path: string
-  /** What `total` and `continuesAt` count: the characters of a string, the items of a list, or the fields of an object. */
+  /**
+   * What `total` and `continuesAt` count: the characters of a string, the items of a list, or the fields of an object.
+   */
   unit: 'characters' | 'items' | 'fields'
   total: number
   continuesAt: number
@@ -92,7 +94,7 @@ class Fitting {
 interface Child {
   name: string
   item: Json
-  /** The bytes around it: its name, and what separates it from the next one. */
+  /** The bytes around the child: its name, and what separates it from the next one. */
   overhead: number
 }
 
@@ -130,6 +132,6 @@ export function valueAt(root: Json, pointer: string): Json | undefined {
   return value
 }
 
-/** How far an offset into a value may go. */
+/** How far an offset into a value can go. */
 export const lengthOf = (value: Json): number =>
   typeof value === 'string' ? value.length : (childrenOf(value)?.length ?? 0)

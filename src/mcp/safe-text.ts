@@ -8,14 +8,14 @@ import { MAX_SHOWN_NAME_LENGTH } from '../limits.ts'
  */
 const INVISIBLE = /[[\p{Cc}\p{Default_Ignorable_Code_Point}\p{Zl}\p{Zp}]--[\t\n\r\u200c\u200d\ufe00-\ufe0f]]/gv
 
-/** A text with each invisible character written as `[U+202E]`. */
+/** Text with each invisible character written as `[U+202E]`. */
 const withVisibleCharacters = (text: string): string =>
   text.replace(INVISIBLE, character => {
     const code = (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')
     return `[U+${code}]`
   })
 
-/** A value with all its texts and field names in that form. Cuts off long names. */
+/** A value with all its text and field names in that form. Truncates long names. */
 export function safeValue(value: Json): Json {
   if (typeof value === 'string') return withVisibleCharacters(value)
   if (Array.isArray(value)) return value.map(safeValue)

@@ -26,7 +26,7 @@ export async function respond(message: object, session: Session): Promise<Respon
   const allowed = tools.filter(tool => isAllowed(tool, session.caller))
   server.setRequestHandler('tools/list', () => ({ tools: allowed.map(describeTool) }))
   server.setRequestHandler('tools/call', async ({ params }) => {
-    // A tool that the key may not use is an error that names the scope.
+    // For a tool that the key may not use, the error names the scope.
     const tool = tools.find(({ name }) => name === params.name)
     if (!tool) throw new sdk.ProtocolError(sdk.ProtocolErrorCode.InvalidParams, 'There is no such tool')
     return { ...(await callTool(tool, argumentsIn(params.arguments), session)) }

@@ -172,7 +172,10 @@ const METADATA = {
   additionalProperties: { type: 'string' },
 }
 
-/** The request that a call makes to a tool's endpoint. 400 if an argument isn't the tool's, or can't be sent there. */
+/**
+ * The request that a call makes to a tool's endpoint. 400 if the tool doesn't have an argument, or if the argument
+ * can't be sent there.
+ */
 export function requestOf(
   tool: Tool,
   sent: JsonObject,

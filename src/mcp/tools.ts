@@ -22,8 +22,8 @@ const page = ['limit', 'cursor'] as const
 const shortPage = { limit: TOOL_PAGE_LIMIT }
 
 /**
- * The tools that agents can use, in the order in which they're listed. What only people may do has no tool: activating a
- * prompt's version, gates, evaluators, datasets, review policies, settling disputes, keys, and users.
+ * The tools that agents can use, in the order in which they're listed. What only people may do has no tool: activating
+ * a prompt's version, gates, evaluators, datasets, review policies, settling disputes, keys, and users.
  */
 export const tools: readonly Tool[] = [
   {

@@ -50,7 +50,7 @@ export interface ModelTask {
   failed?: (store: Store, job: ModelJobName, now: number) => Promise<void>
 }
 
-/** Whether the job needs another message, and when. Undefined: it has ended, or it waits for cron. */
+/** Whether the job needs another message, and when. Undefined if it has ended or waits for cron. */
 export type NextRun = { at: number } | undefined
 
 const UNAVAILABLE = "The database or object storage didn't respond"

@@ -36,11 +36,11 @@ export type Rank = 0 | 1 | 2
 /** The sizes in bytes that values may be truncated to. */
 const LEVELS = [Number.POSITIVE_INFINITY, 16 * 1024, 4096, 1024, 256] as const
 const PREVIEW = 256
-/** The same for the quotes of an outline. */
+/** The sizes for the quotes in an outline. */
 export const LONGEST_QUOTE = 512
 const QUOTES = [LONGEST_QUOTE, 384, 256, 192, 128, 96, 64, 48] as const
 const SHORTEST_QUOTE = 24
-/** The share of the space that an outline may take, and with the shortest quotes. */
+/** The share of the space that an outline may take, and its share with the shortest quotes. */
 const OUTLINE_SHARE = 1 / 2
 const SHORTEST_OUTLINE_SHARE = 3 / 4
 

@@ -1,7 +1,9 @@
 import { JobError } from '../domain/job-error.ts'
 import { MAX_RETRY_DELAY_SECONDS } from '../limits.ts'
 
-/** The provider's own error. `status` is undefined if it sent no response, so nobody knows whether the call was billed. */
+/**
+ * The provider's own error. `status` is undefined if it sent no response, so nobody knows whether the call was billed.
+ */
 export class ProviderError extends JobError {
   readonly status: number | undefined
 

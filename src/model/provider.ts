@@ -34,7 +34,7 @@ const OPENAI_URL = 'https://api.openai.com/v1'
 /** The model of a deployment that binds Workers AI and names no model. */
 const WORKERS_AI_MODEL = 'workers-ai/@cf/meta/llama-3.3-70b-instruct-fp8-fast'
 
-/** The name of the configured model: `ATTRIBUTION_MODEL`, or else one of Workers AI, if that's bound. */
+/** The name of the configured model: `ATTRIBUTION_MODEL`, or else a Workers AI model, if Workers AI is bound. */
 export const configuredModel = ({ ATTRIBUTION_MODEL, AI }: Env): string | undefined =>
   setting(ATTRIBUTION_MODEL) ?? (AI ? WORKERS_AI_MODEL : undefined)
 

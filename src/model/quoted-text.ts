@@ -14,7 +14,7 @@ import { BYTES_PER_TOKEN } from '../limits.ts'
 const ANGLED =
   /<(?=[|｜]|\/?[a-z]\w*[|｜]>|<\/?sys>>|\/?(?:s|bos|eos|pad|unk|sep|mask|sop|eop|think|tools|unused\d+|[a-z]+(?:[_:][a-z0-9]+)+)>)/gi
 /**
- * Matches Mistral's tokens, such as `[/INST]` and `[TOOL_CALLS]`, and those of GLM, EXAONE (`[|user|]`), and MiniMax
+ * Matches Mistral's tokens, such as `[/INST]` and `[TOOL_CALLS]`, and tokens from GLM, EXAONE (`[|user|]`), and MiniMax
  * (`]~b]`). Outside strings, JSON has nothing like them.
  */
 const BRACKETED = /\[(?=\/?[A-Z]{2,}(?:_[A-Z]+)*\]|control_\d|[gs]MASK\]|\||e~\[)|\](?=~!?b[[\]])/g

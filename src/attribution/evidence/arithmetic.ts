@@ -7,7 +7,7 @@ import names from './field-names.json' with { type: 'json' }
 const MAX_OPERANDS = 60
 const MAX_SUMMANDS = 500
 
-/** How many combinations may give a number by chance for a match to mean that somebody computed it. */
+/** The most combinations that may give a number by chance if a match is to mean that somebody computed it. */
 const MAX_BY_CHANCE = 0.2
 
 /** Fields whose numbers a run never computes from others, such as an id, a score, or a version. */
@@ -43,7 +43,7 @@ export function numbersIn(value: Json): number[] {
   return numbers
 }
 
-/** The numbers that belong together: those of a record, of one field across a list, of a line, or last in each line. */
+/** Numbers that belong together: in a record, in one field across a list, in a line, or last in each line. */
 export function* groupsIn(value: Json): Generator<number[]> {
   spend(1)
   if (typeof value === 'string') {
@@ -62,8 +62,8 @@ export function* groupsIn(value: Json): Generator<number[]> {
 }
 
 /**
- * How a number follows in one step from numbers that belong together, such as `12 × 8.5`. Undefined if it doesn't, or if
- * there are so many combinations that one may give the number by chance.
+ * How a number follows in one step from numbers that belong together, such as `12 × 8.5`. Undefined if it doesn't, or
+ * if there are so many combinations that one might give the number by chance.
  */
 export function derive(number: number, groups: readonly (readonly number[])[]): string | undefined {
   const distinct = new Map<string, readonly number[]>()

@@ -29,7 +29,7 @@ export interface Support {
 
 /**
  * Finds who confirmed which output, and the strongest objection to one: the first corrected review, or else the first
- * correction in feedback, bare objection, or remark of a reviewer.
+ * correction in feedback, bare objection, or reviewer's remark.
  */
 export function findDisputes(subject: Subject): { objection: Objection | undefined; supports: Support[] } {
   const reviewed: Objection[] = []
@@ -139,7 +139,7 @@ export function applyCorrection(output: Json, correction: JsonObject): Json {
   return corrected
 }
 
-/** Merges a nested object of a correction, which may also contain only some of the fields. */
+/** Merges a nested object in a correction, which may also contain only some of the fields. */
 const mergeFields = (value: Json | undefined, correction: Json): Json =>
   isJsonObject(value) && isJsonObject(correction) ? { ...value, ...correction } : correction
 

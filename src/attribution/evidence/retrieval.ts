@@ -5,21 +5,21 @@ import { MAX_PART_EFFORT } from '../../limits.ts'
 import { attempt, spend } from '../effort.ts'
 import { plain } from '../text/terms.ts'
 
-/** Content of the knowledge base that a step fetched or received. */
+/** Content from the knowledge base that a step fetched or received. */
 export interface Retrieval {
   step: Step
   /** `output` or `state.<key>`. */
   path: string
   /** The knowledge docs that the content names or quotes. */
   slugs: string[]
-  /** Whether the content includes texts and not only names. */
+  /** Whether the content includes text and not only names. */
   hasText: boolean
   isEmpty: boolean
 }
 
 /**
- * Finds retrieved content: values that name or quote knowledge docs, and empty or text results of steps that search. If
- * `isComplete` is false, there was too much to search.
+ * Finds retrieved content: values that name or quote knowledge docs, and empty or text results from steps that search.
+ * If `isComplete` is false, there was too much to search.
  */
 export function retrievalsOf({ steps, knowledgeDocs }: Subject): { retrievals: Retrieval[]; isComplete: boolean } {
   const docs = new LabeledDocs(knowledgeDocs)

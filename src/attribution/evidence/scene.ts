@@ -172,8 +172,8 @@ const countOf = (count: number, one: string, rest = ''): string[] =>
   count === 0 ? [] : [`${counted(count, one)}${rest}`]
 
 /**
- * Whether a step could see a source. A step sees its own and the trace's input and state, and earlier outputs of other
- * steps.
+ * Whether a step could see a source. A step sees its own and the trace's input and state, and earlier outputs from
+ * other steps.
  */
 function isVisible({ kind, path, step: owner }: Source, step: Step, ancestors: Ancestors): boolean {
   if (kind === 'prompt' || kind === 'doc' || !owner) return false

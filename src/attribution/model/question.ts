@@ -28,7 +28,7 @@ const ROOT = 'root'
 export const spanLabels = ({ steps }: Subject): ReadonlyMap<string, string> =>
   new Map(steps.map(({ spanId, isRoot }, index) => [spanId, isRoot ? ROOT : `s${index}`]))
 
-/** Writes the question. The instructions contain nothing from the trace. Everything from it is in the fence. */
+/** Writes the question. The instructions contain nothing from the trace. Everything from the trace is in the fence. */
 export function* writeQuestion(
   subject: Subject,
   findings: readonly Finding[],
@@ -210,7 +210,9 @@ function stepLine(step: Step, label: Label, person: (userId: string) => string) 
 
 const unlessEmpty = (value: JsonObject): Json | undefined => (Object.keys(value).length > 0 ? value : undefined)
 
-/** A step of a long run in short: who speaks, if its output is a message, and the beginning and end of what it says. */
+/**
+ * A step of a long run, in brief: who speaks, if its output is a message, and the beginning and end of what it says.
+ */
 function outlineOf({ spanId, stepId, status, output }: Step, label: Label) {
   const short = (name: Json | undefined) => (typeof name === 'string' ? cutText(name, MAX_OUTLINE_NAME_BYTES) : null)
   const messages = isJsonObject(output) ? output.messages : output

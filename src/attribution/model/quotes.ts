@@ -7,7 +7,7 @@ import { withControlTokens } from '../../model/quoted-text.ts'
 
 /** Text that a model claims to quote. */
 interface Quote {
-  /** The step that it quotes. Undefined for none. */
+  /** The step that it quotes. Undefined if there is none. */
   step: Step | undefined
   path: string
   quote: string

@@ -27,7 +27,7 @@ interface Candidate {
 /**
  * The default engine: weighs findings and picks the most likely error type. It needs nothing outside the Worker.
  * `disabled` holds the error types that the project has turned off; at least one must be enabled. The confidence
- * estimates how likely the answer is to be right, for cases like those that the weights were fitted to.
+ * estimates how likely the answer is to be right, for cases like the ones that the weights were fitted to.
  */
 export function attributeByRules(
   subject: Subject,

@@ -36,7 +36,7 @@ export interface Fact {
 interface Word {
   /** The form that occurs first in the text. */
   text: string
-  /** Capitalized anywhere except at the start of a sentence. */
+  /** Whether it's capitalized anywhere except at the start of a sentence. */
   isName: boolean
   count: number
 }

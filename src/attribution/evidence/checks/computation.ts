@@ -39,7 +39,7 @@ export function* checkComputation(scene: Scene): Generator<Finding> {
   }
 }
 
-/** Finds a mistyped number in the input: it resembles the right one. */
+/** Finds a mistyped number in the input: one that resembles the right number. */
 function* checkTypos({ dispute, visible }: Scene): Generator<Finding> {
   const right = [...numbersIn(dispute?.approved ?? null), ...(dispute?.comments.flatMap(numbersIn) ?? [])]
   const wanted = [...new Set(right)].filter(number => !visible.some(({ readings }) => readings.has(`n:${number}`)))
@@ -55,7 +55,7 @@ function* checkTypos({ dispute, visible }: Scene): Generator<Finding> {
   }
 }
 
-/** How many numbers of a source to search for typos. */
+/** How many numbers in a source to search for typos. */
 const MAX_GIVEN = 60
 
 /** Whether two numbers have the same digits in another order, or differ by a shifted decimal point. */
@@ -72,7 +72,7 @@ function isTypo({ operand, implied }: { operand: number; implied: number }): boo
   return String(operand).length >= 3 && sorted(operand) === sorted(implied)
 }
 
-/** The numbers that were changed to others. `before` is undefined if the output had no number there. */
+/** The numbers that were changed to other numbers. `before` is undefined if the output had no number there. */
 const numberChanges = ({ dispute }: Scene): { before: number | undefined; after: number }[] =>
   (dispute?.difference?.changes ?? []).flatMap(({ path, before, after }) => {
     if (isUncounted(fieldOf(path))) return []

@@ -31,7 +31,7 @@ export function* checkFaults({ subject, dispute }: Scene): Generator<Finding> {
         !failures.get(other) &&
         !isNothing(other.output),
     )
-    // A trace may have no output because its steps have theirs.
+    // A trace may have no output of its own because its steps have outputs.
     const output = step.isRoot && !step.hasOutput ? (dispute?.step.output ?? null) : step.output
     if (isRetried || !(isNothing(output) || isErrorShaped(output) || failure.isFallback)) continue
     const note = `says ${quote(failure.text)}, and the output ${isNothing(step.output) ? 'is empty' : 'has no answer'}`

@@ -57,7 +57,7 @@ export function* checkGrounding(scene: Scene): Generator<Finding> {
     const note = `was corrected to ${quote(after.missing)}, which isn't in any input, state, or knowledge doc`
     yield { kind, spanId: dispute.step.spanId, path: 'output', note, strength: after.nowhere }
   }
-  // Any doc may contain a common word.
+  // Any doc can contain a common word.
   const [elsewhere, here] = [scene.unfetched, scene.visible].map(sources => supportOf(gained, sources, 0))
   const advantage = (elsewhere?.found ?? 0) - (here?.found ?? 0)
   if (isGained && elsewhere?.at && advantage > 0.15 && elsewhere.found > 0.4 && elsewhere.weight >= 2) {
@@ -99,7 +99,7 @@ function supportByKind(terms: Terms, counterpart: Terms, { visible, prompts, unf
   return {
     visible: support(visible),
     prompt: support(prompts),
-    /** The share that no source contains, 0 to 1, and the first of these terms. */
+    /** The share of the terms that no source contains, 0 to 1, and the first such term. */
     nowhere: weight === 0 ? 0 : 1 - found,
     missing,
     weight,
