@@ -12,7 +12,7 @@ export const RULE_TYPES = [...COMPARISONS, 'ignore'] as const
  * - `exact`: as JSON. Strings must be the same character by character.
  * - `text`: strings may differ in whitespace and case, but not in anything else: there's no Unicode normalization.
  *   Other values must be equal.
- * - `fields`: each leaf like `text`. Strings that the step's schema lists, in an `enum` or as a `const`, must be the same.
+ * - `fields`: each leaf like `text`. Strings that the step's schema lists in an `enum` or as a `const` must be the same.
  * - `number`: like `fields`, but two numbers may be up to `tolerance` apart. Without a tolerance, they must be equal.
  * - `ignore`: not at all. The part may differ or be missing.
  */
@@ -23,9 +23,9 @@ export interface Rule {
 }
 
 /**
- * How to compare a step's outputs with what's expected: one rule for the whole output, by default `fields`, and others
- * for parts of it. `{}` is the default, and `{paths: {total: {type: 'number', tolerance: 0.01}}}` differs from it in
- * one part.
+ * How to compare a step's outputs with what's expected: one rule for the whole output, by default `fields`, and other
+ * rules for parts of it. `{}` is the default, and `{paths: {total: {type: 'number', tolerance: 0.01}}}` differs from it
+ * in one part.
  *
  * A path has the fields and indexes that lead to a part, joined by dots: `items.0.price`. The step `*` matches any
  * field or index: `items.*.price`. A backslash before a dot, star, or backslash makes it part of a field's name:

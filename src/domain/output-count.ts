@@ -2,7 +2,8 @@ import { MAX_COUNTED_STEPS } from '../limits.ts'
 import type { StepUse } from './step-use.ts'
 
 /**
- * One step's count of spans with an output, and of those reviewed. The step '' collects steps past `MAX_COUNTED_STEPS`.
+ * One step's count of spans with an output, and of the reviewed ones among them. The step '' collects steps past
+ * `MAX_COUNTED_STEPS`.
  */
 export interface StepOutputs {
   stepId: string

@@ -69,7 +69,7 @@ function drawByRejection(random: Random, n: number, p: number): number {
 /** ln(k! (n − k)!). */
 const logTerm = (n: number, k: number): number => logFactorial(k) + logFactorial(n - k)
 
-/** ln k!: the sum for small numbers, and Stirling's series for others. */
+/** ln k!: the sum for small numbers, and Stirling's series for larger ones. */
 function logFactorial(k: number): number {
   if (k < SMALL.length) return SMALL[k] ?? 0
   return (k + 0.5) * Math.log(k) - k + 0.5 * Math.log(2 * Math.PI) + 1 / (12 * k) - 1 / (360 * k ** 3)

@@ -85,7 +85,7 @@ const RESPONSE_FORMS: readonly (readonly [key: string, isForm: (value: JsonObjec
   ['kwargs', ({ lc, kwargs }) => lc === 1 && isJsonObject(kwargs)],
 ]
 
-/** The text of a message or response, whatever its form. The texts of a message in parts are joined. */
+/** The text of a message or response, whatever its form. If a message has parts, their texts are joined. */
 export function messageText(value: Json): string | undefined {
   const { keys, value: said } = held(value)
   if (typeof said === 'string') return said

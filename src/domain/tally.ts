@@ -48,7 +48,7 @@ export interface SaidCounts {
   different: number
 }
 
-/** The results with a field, and those in which it agrees. */
+/** How many results have a field, and in how many of them it agrees. */
 interface FieldCounts {
   path: string
   compared: number
@@ -132,7 +132,7 @@ export class Tally {
     else this.#durations.set(bucket, count)
   }
 
-  /** How many results there are with each outcome and change: all, or those of one split. */
+  /** How many results there are with each outcome and change, in total or in one split. */
   counts(split?: string): OutcomeCounts {
     return countCells([...this.#cells.values()].filter(cell => split === undefined || cell.split === split))
   }

@@ -54,7 +54,7 @@ class Fitting {
     return Array.isArray(value) ? fittedItems.map(([, item]) => item) : Object.fromEntries(fittedItems)
   }
 
-  /** How many of these fit, with at least `MIN_VALUE_BYTES` each. */
+  /** How many of these children fit, with at least `MIN_VALUE_BYTES` each. */
   #fittingCount(children: readonly Child[], maxBytes: number): number {
     let bytes = 0
     for (const [index, { item, overhead }] of children.entries()) {

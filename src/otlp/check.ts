@@ -30,8 +30,9 @@ const isSpanId = (id: string): boolean => /^[0-9a-f]{16}$/.test(id) && !isNone(i
 const isNone = (id: string): boolean => /^0*$/.test(id)
 
 /**
- * Yields the valid spans, each with an end no earlier than its start, and counts the others by reason. Errors: 400 if
- * no span has an id. That happens if the export contains log records, whose fields have the same numbers as a span's.
+ * Yields the valid spans, each with an end no earlier than its start, and counts the invalid ones by reason. Errors:
+ * 400 if no span has an id. That happens if the export contains log records, whose fields have the same numbers as a
+ * span's.
  */
 export function* checkSpans(spans: Unread<UncheckedSpan>): Work<Decoded<TelemetrySpan>> {
   let hasIds: boolean | undefined
@@ -56,7 +57,7 @@ function checkSpan(span: UncheckedSpan): TelemetrySpan | Rejection {
   }
 }
 
-/** Yields the valid log records and counts the others by reason. */
+/** Yields the valid log records and counts the invalid ones by reason. */
 export const checkLogs = (logs: Unread<UncheckedLog>): Work<Decoded<TelemetryLog>> => check(logs, checkLog)
 
 function checkLog(log: UncheckedLog): TelemetryLog | Rejection {

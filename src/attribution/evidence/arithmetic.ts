@@ -10,7 +10,7 @@ const MAX_SUMMANDS = 500
 /** The most combinations that may give a number by chance if a match is to mean that somebody computed it. */
 const MAX_BY_CHANCE = 0.2
 
-/** Fields whose numbers a run never computes from others, such as an id, a score, or a version. */
+/** Fields whose numbers a run never computes from other numbers, such as an id, a score, or a version. */
 const UNCOUNTED: ReadonlySet<string> = new Set(names.uncounted)
 
 /** Whether the last word of a field's name says that runs don't calculate with it: `chunk_score`, `topK`. */

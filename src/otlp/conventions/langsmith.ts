@@ -28,7 +28,7 @@ export const langsmith: Convention = {
     const metadata = span.below('langsmith.metadata.')
     const usage = objectOf(span.peek('langsmith.usage_metadata')) ?? objectOf(metadata.get('usage_metadata'))
     const name = taken(span, 'langsmith.trace.name', textOf)
-    // LangSmith uses these for the input of every kind of run. Other senders use them only for prompts.
+    // LangSmith uses these keys for the input of every kind of run. Other senders use them only for prompts.
     const isRun = span.span.source.scope.name === 'langsmith' || span.has('langsmith.trace.name')
     const output = isRun ? returned(span.get('gen_ai.completion')) : undefined
     const { response, ...content } = contentOf(kind, isRun ? span.get('gen_ai.prompt') : undefined, output)

@@ -5,7 +5,8 @@ import { ownTemplate } from './logfire.ts'
 
 /*
  * A span's information about its trace: the conversation, the user, the tags, and, on a root, the name. Each
- * instrumentation has its own keys for these, and a span often has several, so this file defines the order of all keys.
+ * instrumentation has its own keys for this information, and a span often has several, so this file defines the order
+ * of all keys.
  */
 
 const GROUP_KEYS = [

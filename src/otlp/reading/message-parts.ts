@@ -4,7 +4,7 @@ import { parsed } from './serialized.ts'
 import { objectValue } from './values.ts'
 
 /*
- * The parts of a message in any client's form: texts, reasoning, tool calls and their results, images and files.
+ * The parts of a message in any client's form: text, reasoning, tool calls and their results, images, and files.
  */
 
 /** A message's content, sorted by type. */
@@ -25,7 +25,7 @@ export function piecesOf(fields: Fields): Pieces & { whole: Json | undefined } {
   let whole: Json | undefined
   for (const name of CONTENTS) {
     const content = fields.take(name)
-    // OpenInference sends some texts twice, as the content and as its only part.
+    // OpenInference sends some text twice, as the content and as its only part.
     const [first] = pieces.parts
     const before = pieces.parts.length === 1 && first?.type === 'text' ? first.text : undefined
     if (Array.isArray(content)) for (const part of content) addPart(pieces, part)

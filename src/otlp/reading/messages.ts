@@ -28,7 +28,7 @@ export interface Answer {
   rest: JsonObject
 }
 
-/** Role names of LangChain, Gemini, smolagents and others. */
+/** Role names in LangChain, Gemini, smolagents, and others. */
 const ROLES: ReadonlyMap<string, string> = new Map([
   ...ROLES_OF_CLASSES,
   ['user', 'user'],
@@ -39,7 +39,7 @@ const ROLES: ReadonlyMap<string, string> = new Map([
   ['tool-response', 'tool'],
 ])
 
-/** Items of OpenAI's Responses API, and of LiveKit, that aren't messages. */
+/** Items in OpenAI's Responses API, and in LiveKit, that aren't messages. */
 const ROLES_OF_ITEMS: ReadonlyMap<string, string> = new Map([
   ['function_call', 'assistant'],
   ['reasoning', 'assistant'],

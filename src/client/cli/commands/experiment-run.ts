@@ -223,7 +223,7 @@ async function findExperiment(connection: Connection, id: string): Promise<Exper
   }
 }
 
-/** The options that say how to run items. The experiment itself remembers the others. */
+/** The options that say how to run items. The experiment itself remembers the other options. */
 interface HowToRun {
   jsonl: boolean
   stdin: string | undefined
