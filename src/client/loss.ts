@@ -16,7 +16,7 @@ export interface Loss extends EventName {
    * - `too_large`: a value over 5 MiB as JSON, metadata over 64 KiB, a correction over 128 KiB
    * - `queue_full`: the waiting events exceeded `maxQueueBytes`
    * - `refused`: the service rejected it; `status` and `message` say why
-   * - `incomplete`: the service took the trace but left out metadata that doesn't fit or isn't searchable; see `message`
+   * - `incomplete`: the service took the trace without metadata that doesn't fit or isn't searchable; see `message`
    * - `undelivered`: no attempt succeeded; `status` is the last response's, or 0 if there was none
    */
   reason: 'not_serializable' | 'too_large' | 'queue_full' | 'refused' | 'incomplete' | 'undelivered'

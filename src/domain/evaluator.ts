@@ -12,7 +12,7 @@ export const RULE_TYPES = [...COMPARISONS, 'ignore'] as const
  * - `exact`: as JSON. Strings must be the same character by character.
  * - `text`: strings may differ in whitespace and case, but not in anything else: there's no Unicode normalization.
  *   Other values must be equal.
- * - `fields`: each leaf like `text`. Strings that the step's schema lists in an `enum` or as a `const` must be the same.
+ * - `fields`: each leaf like `text`. Strings that the step's schema lists in an `enum` or a `const` must be the same.
  * - `number`: like `fields`, but two numbers may be up to `tolerance` apart. Without a tolerance, they must be equal.
  * - `ignore`: not at all. The part may differ or be missing.
  */
