@@ -14,7 +14,7 @@ export interface SimulatedCall {
 /** At most this share of calls may be slower than the limit: the 99th percentile is the limit. */
 const SLOW_SHARE = 0.01
 
-/** Halves the range of possible rates until it's narrower than a thousandth. */
+/** Each step halves the range of possible rates. */
 const STEPS = 20
 
 /**
@@ -34,7 +34,7 @@ export function highestRate(calls: readonly SimulatedCall[], databases: number, 
   return low
 }
 
-/** The share of calls that take longer than the limit at a rate. */
+/** The share of calls that take longer than the limit at the given rate. */
 function slowShare(
   calls: readonly SimulatedCall[],
   databases: number,

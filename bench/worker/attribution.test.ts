@@ -38,12 +38,12 @@ function passages(bytes: number, first = 0) {
   return taken
 }
 
-/** The spans below the root of a support answer that was corrected in one number. */
+/** The spans below the root of a support answer in which one number was corrected. */
 function typicalSpans() {
-  const question = { question: 'How long can I return a lamp that I bought in the sale, and who pays for the parcel?' }
+  const question = { question: 'How long can I return a lamp that I bought on sale, and who pays for return shipping?' }
   const chunks = passages(RETRIEVED_BYTES)
   const ranked = chunks.slice(0, Math.ceil(chunks.length / 3))
-  const answer = { answer: 'You can return it within 14 days. We pay for the parcel.', sources: ['returns'] }
+  const answer = { answer: 'You can return it within 14 days. We pay for return shipping.', sources: ['returns'] }
   return [
     span('classify', question, { topic: 'returns', language: 'en' }),
     span('retrieve', { query: 'return period sale item, return shipping' }, { chunks }),
@@ -92,9 +92,9 @@ async function newTrace(org: Org, spans: readonly ReturnType<typeof span>[]): Pr
   const written = spans.find(({ step_id }) => step_id === 'write')
   await org.owner.put(`/api/spans/${written?.span_id}/review`, {
     decision: 'correct',
-    approvedOutput: { answer: 'You can return it within 30 days. We pay for the parcel.', sources: ['returns'] },
+    approvedOutput: { answer: 'You can return it within 30 days. We pay for return shipping.', sources: ['returns'] },
   })
-  const comment = 'The period is 30 days, as the handbook says since November.'
+  const comment = 'The period is 30 days, as the handbook has said since November.'
   await org.ingest.post('/api/v1/feedback', { trace_id, span_id: written?.span_id, rating: 'negative', comment })
   return Number(await env.DB.prepare('select key from traces where id = ?').bind(created.id).first('key'))
 }

@@ -21,7 +21,7 @@ const PARTS = /[^,;]+/g
 const WORDS = /[^\s,;()[\]{}<>"'`*【】“”‘’]+/gu
 
 const NUMBER = /^\d+$/
-/** A letter, and a sign or digit that ordinary words don't have: `returns-2`, `faq.md`, `loyalty#1`. */
+/** A letter, and a symbol or digit that ordinary words don't have: `returns-2`, `faq.md`, `loyalty#1`. */
 const DISTINCTIVE = /^(?=.*\p{L})(?=.*[-_#/.:\d]).{3,}$/u
 
 /**

@@ -16,7 +16,7 @@ export class Gone extends Error {
   override readonly name = 'Gone'
 }
 
-/** The caller lost the permission to do this after the request was admitted. The message is shown to the caller. */
+/** The caller lost permission to do this after the request was admitted. The message is shown to the caller. */
 export class Revoked extends Error {
   override readonly name = 'Revoked'
 }

@@ -7,7 +7,7 @@ export const PendingSuggestion = v.object({
   problemId: Uuid,
   waitsUntil: described(
     v.optional(IsoTime),
-    "When the model is asked, if the provider is busy or the project has used up today's model calls",
+    "When the model will be asked, if the provider is busy or the project has used up today's model calls",
   ),
 })
 

@@ -15,7 +15,7 @@ export const projectSelector = {
 }
 
 /**
- * The project that a list's query selects. 400 if the query has none or both of the parameters; 404 if the project
+ * The project that a list's query selects. 400 if the query has both parameters or neither; 404 if the project
  * doesn't exist; 403 if it belongs to another organization, or the key can't access it.
  */
 export async function selectedProject(

@@ -100,10 +100,10 @@ const decisionFilters = {
     'Spans whose decision names this type',
   ),
   reviewerId: v.optional(uuid('Spans that this user decided on, or this key if it acts for no user')),
-  reviewedFrom: v.optional(timestamp('Any time on the first UTC day of the decisions')),
+  reviewedFrom: v.optional(timestamp('The first UTC day of the decisions, given as any time on that day')),
   reviewedTo: v.optional(
     timestamp(
-      "Any time on the last UTC day of the decisions. If the time is exactly midnight, the day that begins then isn't included.",
+      "The last UTC day of the decisions, given as any time on that day. If the time is exactly midnight, the day that begins then isn't included.",
     ),
   ),
 }

@@ -53,10 +53,10 @@ export const traceFilters = {
   ),
   engineStepId: described(v.optional(v.string()), "Traces for which the engine's latest answer blames this step"),
   engineHasStep: described(v.optional(TrueOrFalse), "Whether the engine's latest answer blames a step"),
-  engineFrom: v.optional(timestamp("Any time on the first UTC day of the engine's latest answers")),
+  engineFrom: v.optional(timestamp("The first UTC day of the engine's latest answers, given as any time on that day")),
   engineTo: v.optional(
     timestamp(
-      "Any time on the last UTC day of the engine's latest answers. If the time is exactly midnight, the day that begins then isn't included.",
+      "The last UTC day of the engine's latest answers, given as any time on that day. If the time is exactly midnight, the day that begins then isn't included.",
     ),
   ),
   kind: v.optional(

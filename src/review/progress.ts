@@ -22,7 +22,7 @@ export const getProgress = endpoint({
       people: v.array(
         v.object({
           userId: described(Uuid, 'A user, or a key that acts for no user'),
-          reviewed: described(v.number(), 'The total of spans reviewed on these days'),
+          reviewed: described(v.number(), 'The total number of spans reviewed on these days'),
           days: described(
             v.array(v.object({ day: v.pipe(v.string(), v.isoDate()), reviewed: v.number() })),
             "Days without reviews are left out. Reviews are counted as in the queue's `today`.",

@@ -53,7 +53,7 @@ export const getReviewQueue = endpoint({
     disputed: v.optional(
       described(
         TrueOrFalse,
-        'Instead lists the spans on which reviewers disagree, whether or not the policy selects them, by the time of the last vote. Only for adjudicators.',
+        'Instead lists the spans on which reviewers disagree, sorted by the time of the last vote, whether or not the policy selects them. Only for adjudicators.',
       ),
       'false',
     ),

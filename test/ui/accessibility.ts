@@ -22,7 +22,7 @@ export async function expectAccessible(page: Page): Promise<void> {
   expect(await seriousFindings(page, { rules: COLOR_RULES })).toEqual([])
 }
 
-/** Asserts that a page is accessible in both color schemes and fits a phone. Leaves the page dark and narrow. */
+/** Asserts that a page is accessible in both color schemes and fits on a phone screen. Leaves the page dark and narrow. */
 export async function expectAccessibleOnEveryScreen(page: Page): Promise<void> {
   await expectAccessible(page)
   await page.setViewportSize(PHONE)

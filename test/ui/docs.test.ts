@@ -3,7 +3,9 @@ import { newOrganization } from './organization.ts'
 import { serverUrl } from './server.ts'
 import { expect, test } from './test.ts'
 
-test('the API page lists every endpoint, is accessible in both color schemes, and fits a phone', async ({ page }) => {
+test('the API page lists every endpoint, is accessible in both color schemes, and fits on a phone screen', async ({
+  page,
+}) => {
   const document = await (await fetch(`${serverUrl()}/openapi.json`)).json()
   const operations: { operationId: string }[] = Object.values(document.paths).flatMap(path => Object.values(path ?? {}))
   await page.goto('/docs#postApiV1Batch')

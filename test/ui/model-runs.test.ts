@@ -54,7 +54,7 @@ test('a person lets the model run an experiment, from the keyboard, and sees its
   await expectAccessibleOnEveryScreen(page)
   await page.getByLabel('Name').press('Enter')
 
-  await expect(page.getByRole('region', { name: 'Progress' })).toContainText(/openai\/runs runs the items/)
+  await expect(page.getByRole('region', { name: 'Progress' })).toContainText(/openai\/runs is running the items/)
   await expect(page.getByRole('region', { name: 'Run it' })).toHaveCount(0)
   await expect(
     page.getByText(/openai\/runs ran the items\. Cost: (US)?\$0\.01 \(limit: (US)?\$2\.50\)\./),
@@ -146,6 +146,6 @@ test('a report says why a run is waiting, and when it continues', async ({ page,
   await page.goto(`/experiments/${id}?project=${project.slug}`)
   const progress = page.getByRole('region', { name: 'Progress' })
   await expect(progress).toContainText(/The run is waiting.*429.*It will continue on .*\d/)
-  await expect(progress).toContainText('openai/runs runs the items. Cost so far:')
+  await expect(progress).toContainText('openai/runs is running the items. Cost so far:')
   await expectAccessibleOnEveryScreen(page)
 })

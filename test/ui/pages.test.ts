@@ -10,7 +10,7 @@ test.beforeAll(async () => {
   sample = await sampleProject()
 })
 
-test.describe('each page loads in two rounds of calls, is accessible in both color schemes, and fits a phone', () => {
+test.describe('each page loads in two rounds of calls, is accessible in both color schemes, and fits on a phone screen', () => {
   for (const { name, path, delayMs } of EVERY_PAGE) {
     test(name, async ({ page, context }) => {
       // Only the owner sees every section of the settings.
@@ -28,7 +28,7 @@ test.describe('each page loads in two rounds of calls, is accessible in both col
   }
 })
 
-test('the sign-in page is accessible in both color schemes, and fits a phone', async ({ page }) => {
+test('the sign-in page is accessible in both color schemes, and fits on a phone screen', async ({ page }) => {
   await page.goto('/')
   await expect(page.getByLabel('API key')).toBeVisible()
   await expectAccessibleOnEveryScreen(page)

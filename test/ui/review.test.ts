@@ -45,7 +45,7 @@ const output = (page: Page) => page.getByRole('region', { name: 'Output', exact:
 
 const showsItem = (page: Page, index: number) => expect(output(page)).toContainText(answer(index).answer)
 
-/** Presses a key, and expects the next item although none of the page's API calls gets a response until it's shown. */
+/** Presses a key, and expects the next item, even though none of the page's API calls gets a response until it's shown. */
 async function showsNextAtOnce(page: Page, key: string, index: number): Promise<void> {
   const { promise: shown, resolve: release } = Promise.withResolvers<void>()
   await page.route('**/api/**', async route => {
@@ -94,7 +94,7 @@ test('filters the queue from the keyboard, and starts at its first item again', 
   await showsItem(page, 1)
 })
 
-test('a reviewer decides ten items from the keyboard, and each next item appears without waiting for a response', async ({
+test('a reviewer decides ten items from the keyboard, and the next item always appears before the response arrives', async ({
   page,
   context,
 }) => {

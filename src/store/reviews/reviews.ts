@@ -246,7 +246,7 @@ export interface ReviewDraft {
   basis: ReviewBasis | null
   /** The last of the votes that it follows from. */
   vote: VoteDraft | undefined
-  /** Whether several people review the span, so that there may be votes and more claims, which the decision ends. */
+  /** Whether several people review the span. Then there may be votes and other claims, which the decision ends. */
   endsVoting: boolean
   /** Its changes to datasets. */
   entries: readonly EntryDraft[]
@@ -276,7 +276,7 @@ export async function addReviews(
     )
     const from = sql`from ${ADDED.from(slim)} cross join ${reviews} where ${isAdded(ADDED.row)}`
     const { row } = ADDED
-    // Accepting a span that nobody has reviewed makes no case and ends none.
+    // Accepting a span that nobody has reviewed creates no case and ends none.
     const changing = items.filter(
       ({ numberBefore, state, errorType }) => numberBefore > 0 || state !== 'accepted' || errorType !== null,
     )

@@ -20,7 +20,7 @@ export interface SpanPlace {
   spanId: string
 }
 
-/** Compares positions in a list of spans, by their traces in one direction. */
+/** Compares positions in a list of spans whose traces are sorted newest first or oldest first. */
 export const spanOrder =
   (isNewestFirst: boolean) =>
   (one: SpanPlace, other: SpanPlace): number =>
@@ -60,7 +60,7 @@ export interface ScannedTrace {
 
 /** The query for the next traces that have spans to list, and for the last trace that the page scans. */
 export function scanForSpans(store: Store, { by, isTrace: given, isSpan, limit, after, ...scan }: SpanScan) {
-  // Many filters at once would exceed SQLite's depth.
+  // Many filters at once would exceed SQLite's limit on the depth of an expression.
   const isTrace = given && shallow(given)
   const rest =
     after &&

@@ -64,7 +64,7 @@ function ProjectAgreement({ project }: { project: string }) {
         <div>
           <Title order={1}>Agreement</Title>
           <Text size="xs" c="dimmed">
-            Outputs first voted on from {rangeName(current)} (UTC)
+            First votes: {rangeName(current)} (UTC)
           </Text>
         </div>
         <WindowSelect days={days} onChoose={chooseDays} />

@@ -74,7 +74,7 @@ export function Page() {
       )}
       {data?.openIsMinimum && (
         <Text size="sm" c="dimmed">
-          The project has too many assignments to count all of them.
+          Not all assignments were counted, because the project has too many.
         </Text>
       )}
       {moved && (

@@ -27,4 +27,4 @@ export function Effort({ report: { usage, cost, durationMs } }: { report: Experi
   )
 }
 
-const of = (results: number): string => ` in ${counted(results, 'result')}`
+const of = (results: number): string => ` across ${counted(results, 'result')}`

@@ -95,8 +95,9 @@ function AskModel({ report: { id, judging } }: { report: ExperimentReport }) {
       {() => (
         <Text size="sm">
           For each unjudged item, this sends the step's name, the input, the expected outputs, and the candidate's
-          output to the deployment's model, and asks whether they mean the same thing. Each item takes one or two calls,
-          which count toward the project's daily limit. The answer is shown next to the item, but it isn't a decision.
+          output to the deployment's model, and asks whether the outputs mean the same thing. Each item takes one or two
+          calls, which count toward the project's daily limit. The answer is shown next to the item, but it isn't a
+          decision.
         </Text>
       )}
     </DialogForm>

@@ -15,7 +15,7 @@ export function ModelRun({ report: { run, state, model, items, maxCostUsd } }: {
   return (
     <>
       <Text size="sm" c="dimmed">
-        <ShownText text={model ?? 'The model'} /> {state === 'running' ? 'runs' : 'ran'}{' '}
+        <ShownText text={model ?? 'The model'} /> {state === 'running' ? 'is running' : 'ran'}{' '}
         {items === 1 ? 'the item' : 'the items'}.{' '}
         {costUsd === null
           ? "Its price isn't configured, so the cost is unknown."

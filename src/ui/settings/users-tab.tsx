@@ -26,7 +26,7 @@ export function UsersTab() {
   const users = query.data?.pages.flatMap(page => page.users)
   return (
     <Stack gap="sm">
-      <TabBar about="Everyone who reviews or has given feedback. Reviewers use an API key that acts for them. To let someone known only from feedback sign in through Cloudflare Access, add them here with the same email. Adjudicators settle disagreements between reviewers: they see every review, and their decisions are final right away instead of counting as votes.">
+      <TabBar about="Everyone who reviews or has given feedback. Reviewers use an API key that acts for them. Someone known only from feedback can't sign in through Cloudflare Access until you add them here with the same email. Adjudicators settle disagreements between reviewers: they see every review, and their decisions are final right away instead of counting as votes.">
         {mayChange && <NewUser />}
       </TabBar>
       <OneProjectOnly>

@@ -117,7 +117,7 @@ export const refreshWebhooks = () =>
     queryClient.invalidateQueries({ queryKey: ['webhook'] }),
   ])
 
-/** Refetches the list of webhooks without a deleted one. */
+/** Drops a deleted webhook from the cache, and refetches the list. */
 export function forgetWebhook(id: string) {
   queryClient.removeQueries({ queryKey: ['webhook', id] })
   return queryClient.invalidateQueries({ queryKey: webhooksQuery.queryKey })
