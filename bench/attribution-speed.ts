@@ -33,7 +33,7 @@ export const attribution: Benchmark = async ({ isQuick }) => {
       })),
     },
     {
-      title: 'Platform use of one run, from the claim to the result',
+      title: 'Platform usage of one run, from the claim to the result',
       measurements: measured.map(costs => ({
         what: what(costs),
         more: {

@@ -12,7 +12,7 @@ const COLUMNS = [
   ['queueSends', 'queue sends'],
 ] as const satisfies [keyof Costs, string][]
 
-/** The platform use of one request to each endpoint. Sends the same sample requests as the suites for all endpoints. */
+/** How much of the platform one request to each endpoint uses. Sends the same sample requests as the suites for all endpoints. */
 export const counts: Benchmark = async ({ isQuick }) => {
   // Runs as a test, because the samples need a tenant that the tests create.
   const tests = await runInWorkerd({
@@ -29,7 +29,7 @@ export const counts: Benchmark = async ({ isQuick }) => {
     }),
   })
   return [
-    sectionOf('warm', 'Platform use of a request'),
-    sectionOf('cold', 'Platform use of the first request in an isolate, before its key is cached'),
+    sectionOf('warm', 'Platform usage per request'),
+    sectionOf('cold', 'Platform usage of the first request in an isolate, before its key is cached'),
   ]
 }

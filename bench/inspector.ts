@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 
-/** An isolate's memory in bytes: V8's used heap, and memory outside it that belongs to it, such as buffers. */
+/** An isolate's memory in bytes: the used part of V8's heap, and the isolate's memory outside the heap, such as buffers. */
 export interface IsolateMemory {
   heap: number
   buffers: number

@@ -10,7 +10,7 @@ const User = v.object({ id: v.string() })
 const RATE_LIMIT = 1_000_000
 
 /**
- * Creates the tables in a Worker's database, an organization, and the `bench` project. Returns a client with the
+ * Creates a Worker's tables, and then an organization and the `bench` project. Returns a client with the
  * project's key. Before that, `prepare` gets a client with the organization's key.
  */
 export async function newTenant(

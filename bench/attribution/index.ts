@@ -1,11 +1,11 @@
 /**
  * `npm run bench:attribution [file ...]`: how often an engine names the right category, type, and span. Posts labeled
- * cases through the public API into a fresh tenant. Without a file, uses the cases next to this one. The held-out ones
+ * cases through the public API into a fresh tenant. Without a file, uses the cases next to this file. The held-out ones
  * were never used for tuning.
  *
  *   --engine model    asks the model that ATTRIBUTION_MODEL and the other variables of docs/configuration.md configure
  *   --questions DIR   instead of answering, writes what a model would be asked about each case to DIR/<id>.txt
- *   --answers DIR     scores a model's answers in DIR/<id>.json, read and checked as the engine does
+ *   --answers DIR     scores a model's answers in DIR/<id>.json, which are read and checked as in the engine
  *   --cases           prints each wrong answer
  *   --json            prints a single JSON document; use with `npm run --silent`
  */
@@ -96,7 +96,7 @@ function modelVariables(): Record<string, string> {
   return variables
 }
 
-/** Asks about the cases one by one, so that the provider knows which case it's asked about. */
+/** Asks about the cases one by one, so that the provider knows which case it's being asked about. */
 async function judgeByFiles(cases: readonly LabeledCase[], reply: (id: string, question: string) => Promise<string>) {
   let current = ''
   await using provider = await startProvider(question => reply(current, question))

@@ -22,7 +22,7 @@ const Failure = v.object({ error: v.string() })
 
 const POLL_MS = 1000
 
-/** An engine's answer to a case. */
+/** An engine's answer for a case. */
 export interface CaseAnswer {
   errorType: string
   category: string

@@ -8,7 +8,7 @@ export interface Judged {
   answer: CaseAnswer
 }
 
-/** How many of some answers are right, and the 95% interval of that share. */
+/** How many answers in a set are right, and the 95% interval of that share. */
 export interface Share {
   right: number
   of: number
@@ -55,7 +55,7 @@ function macroF1(judged: readonly Judged[]): number {
   return scores.reduce((sum, score) => sum + score, 0) / types.length
 }
 
-/** Answers with similar confidence: their range and mean of confidence, and how many are right. */
+/** Answers with similar confidence: the range and mean of their confidence, and how many are right. */
 export interface Bin extends Share {
   from: number
   to: number

@@ -56,7 +56,7 @@ export const tools: readonly Tool[] = [
     name: 'get_trace',
     title: 'Read a trace',
     description:
-      'Shows a trace with its steps, called spans, and its feedback. Values are previews; read a span in full with get_span. Changes nothing.',
+      'Shows a trace with its steps (called spans) and its feedback. Values are previews; read a span in full with get_span. Changes nothing.',
     endpoint: getTrace,
     offers: ['spanLimit', 'spanCursor', 'feedbackCursor'],
     fixed: { payloads: 'preview' },
@@ -67,7 +67,7 @@ export const tools: readonly Tool[] = [
     name: 'search_spans',
     title: 'Search spans',
     description:
-      'Lists the steps of traces, called spans, across traces. Filters by step, text, review state, decision, error type, prompt version, and problem. Values are previews. Changes nothing.',
+      'Lists the steps (called spans) of all traces. Filters by step, text, review state, decision, error type, prompt version, and problem. Values are previews. Changes nothing.',
     endpoint: listSpans,
     offers: [
       'contains',

@@ -36,7 +36,7 @@ export const Suggestion = v.object({
   baseVersionId: described(Uuid, 'The version that was active at the time, to which the changes apply'),
   model: described(v.string(), 'The model that wrote it'),
   createdAt: IsoTime,
-  changes: described(v.array(Change), 'The changes, in the order of their places in the prompt'),
+  changes: described(v.array(Change), 'The changes, in the order in which they appear in the prompt'),
   examples: described(
     v.array(v.object({ spanId: Uuid, traceId: Uuid })),
     'The corrected spans that the model read, except for deleted ones',

@@ -86,5 +86,5 @@ export const searchAnswer = (searchedTo: number | undefined, { beginnings, isLef
 })
 
 const beginningsWarning = (count: number): string =>
-  `Only the beginning of ${counted(count, 'value')} over ${INLINE_BYTES / 1024} KiB was searched: ` +
-  `the first ${KEPT_BYTES / 1024} KiB, or ${PREVIEW_BYTES} bytes if an earlier release stored it`
+  `For ${counted(count, 'value')} over ${INLINE_BYTES / 1024} KiB, only the beginning was searched: ` +
+  `the first ${KEPT_BYTES / 1024} KiB, or the first ${PREVIEW_BYTES} bytes of values stored by an earlier release`

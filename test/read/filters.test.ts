@@ -274,7 +274,7 @@ describe('a filter matches text literally:', () => {
 })
 
 describe('a cursor with filters', () => {
-  it('keeps its place while traces arrive, change and are deleted', async ({ expect }) => {
+  it('keeps its place while traces arrive, change, and are deleted', async ({ expect }) => {
     const own = await newOrg()
     const post = async (minute: number, fields = {}) =>
       (await own.ingest.post('/api/v1/traces', aTrace({ timestamp: timeAfter(minute), metadata: { a: 1 }, ...fields })))

@@ -373,7 +373,7 @@ describe('large data', () => {
     expect([missed.traces, missed.warnings]).toEqual([
       [],
       [
-        'Only the beginning of 2 values over 8 KiB was searched: the first 4 KiB, or 256 bytes if an earlier release stored it',
+        'For 2 values over 8 KiB, only the beginning was searched: the first 4 KiB, or the first 256 bytes of values stored by an earlier release',
       ],
     ])
     const preview = (await org.read.get(`/api/spans?projectId=${org.project.id}&payloads=preview`)).body.spans

@@ -77,7 +77,9 @@ it('answers every call, counts correctly, and doesn’t grow under a mixed load'
   const load = async (until: number, isHalf: boolean) => {
     while (Date.now() < until) {
       const started = Date.now()
-      calls += await runs()
+      // `calls += await` would read the sum before other callers add to it.
+      const made = await runs()
+      calls += made
       if (isHalf) await setTimeout(Date.now() - started)
     }
   }

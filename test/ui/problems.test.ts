@@ -242,5 +242,5 @@ test('the figures of a proof link to exactly as many items', async ({ page, cont
   await link(page, NAME).click()
   await page.getByRole('list', { name: 'Progress' }).getByRole('link', { name: '2 items fixed' }).click()
   await expect(listed).toHaveCount(2)
-  await expect(page.getByText('Problem: only its items')).toBeVisible()
+  await expect(page.getByText("Items: only this problem's")).toBeVisible()
 })

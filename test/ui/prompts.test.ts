@@ -74,7 +74,7 @@ test('a gate keeps a version from becoming active, until a person overrides it w
   )
 
   await page.getByRole('button', { name: 'Activate version 2' }).click()
-  const regardless = dialog.getByRole('button', { name: 'Activate regardless' })
+  const regardless = dialog.getByRole('button', { name: 'Activate anyway' })
   await expect(regardless).toBeDisabled()
   await dialog.getByLabel('Reason for overriding the gate').fill('Production is down.')
   await regardless.click()

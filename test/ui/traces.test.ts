@@ -245,13 +245,13 @@ test('a search continues automatically, pauses after 20 pages without a match, a
   let calls = 0
   await page.route(/\/api\/traces\?.*contains/, route => {
     calls++
-    const warnings = ['Only the beginning of 1 value over 8 KiB was searched']
+    const warnings = ['For 1 value over 8 KiB, only the beginning was searched']
     const searchedTo = '2026-01-02T03:04:05.000Z'
     return route.fulfill({ json: { traces: [], searchedTo, warnings, nextCursor: `c${calls}` } })
   })
   await open(page, '&contains=nowhere')
   await expect(page.getByText('Searched back to 2 Jan 2026')).toBeVisible()
-  await expect(page.getByText('Only the beginning of 1 value over 8 KiB was searched.')).toBeVisible()
+  await expect(page.getByText('For 1 value over 8 KiB, only the beginning was searched.')).toBeVisible()
   const goOn = page.getByRole('button', { name: 'Search older traces' })
   await expect(goOn).toBeVisible()
   expect(calls).toBe(20)

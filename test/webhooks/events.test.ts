@@ -13,7 +13,7 @@ import { newSending, receive, sendNow, sent, withoutQueue } from '../support/web
 
 afterEach(() => vi.restoreAllMocks())
 
-/** A tenant with a webhook, and a client that this isolate hasn't seen before, so it knows about the webhook. */
+/** A tenant with a webhook, and a client whose key this isolate hasn't cached, so that it knows about the webhook. */
 async function newWatched(events: readonly EventType[], fields: object = {}) {
   const { org, webhook } = await newSending(events, fields)
   return { org, webhook, fresh: org.bearer() }
@@ -223,7 +223,7 @@ describe('feedback', () => {
     ])
   })
 
-  it("that's imported, suggested, or deleted before it's sent isn't", async () => {
+  it("that's imported, suggested, or deleted before it's sent isn't reported", async () => {
     const { org } = await newSending(['feedback.created', 'span.reviewed'])
     const { trace_id, spanId } = await newReviewed('Yes', org)
     await org.owner.post('/api/users', { email: REVIEWER_EMAIL, name: 'Ada' })

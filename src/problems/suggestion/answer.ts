@@ -25,7 +25,7 @@ type Change = v.InferOutput<typeof Answer>['changes'][number]
 /** A new version of a prompt. */
 export interface Suggestion {
   content: string
-  /** In the order of their places. */
+  /** In the order in which they appear in the prompt. */
   changes: SuggestedChange[]
 }
 
@@ -94,7 +94,7 @@ function placeChange({ place, before, after }: Change, prompt: string): TextChan
   return { start, ...text }
 }
 
-/** Whether two changes, in the order of their places, affect the same text, or add text at the same place. */
+/** Whether two changes, in the order in which they appear, affect the same text, or add text at the same place. */
 const overlaps = (one: TextChange, next: TextChange | undefined): boolean =>
   next !== undefined &&
   (one.start + one.before.length > next.start || (one.start === next.start && one.before === '' && next.before === ''))

@@ -127,7 +127,7 @@ const NothingToCompare = ({ agreement, project }: { agreement: Agreement; projec
   <Empty title="Nothing to compare yet">
     {agreement.reviewerCount === 1 && 'Only 1 reviewer voted. '}
     {agreement.reviewerCount > 1 &&
-      `${count(agreement.reviewerCount)} reviewers voted, but no two of them on the same output. `}
+      `${count(agreement.reviewerCount)} reviewers have voted, but no two on the same output. `}
     Agreement appears here once two people have voted on the same output without seeing each other's votes. Ask for two
     or more blind reviewers per output in the{' '}
     <TextLink href={pathWith('/settings/review-policy', { project })} underline="always">

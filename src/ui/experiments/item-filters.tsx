@@ -110,7 +110,7 @@ function Narrowing({ filter }: { filter: ItemFilter }) {
     // A judgment combined with an outcome is one of the lists above.
     { name: 'judgment', label: 'Model', value: outcome === undefined ? wordFor(JUDGMENTS, judgment) : undefined },
     { name: 'change', label: 'Change', value: problemId && wordFor(CHANGES, change) },
-    { name: 'problemId', label: 'Problem', value: problemId && 'only its items' },
+    { name: 'problemId', label: 'Items', value: problemId && "only this problem's" },
     { name: 'decision', label: 'Person', value: wordFor(DECISIONS, decision) },
     { name: 'split', label: 'Split', value: split },
     { name: 'errorType', label: 'Error type', value: errorType && typeName(errorType) },

@@ -16,13 +16,13 @@ const MARKS = {
   dismissed: { label: 'Dismissed', Icon: IconBan, tone: 'quiet' },
 } as const
 
-/** What a state means, in a sentence. */
+/** Which problems are in a state. */
 export const MEANINGS: Readonly<Record<ProblemState, string>> = {
-  open: 'Nobody has linked a fix yet.',
-  fixing: "A version is linked, but no experiment has proven that it's a fix.",
-  proven: 'An experiment shows that the version fixes the problem. Activate it.',
-  live: 'The fix is active. New decisions will show whether it holds.',
-  verified: 'Decisions on the new version show that the fix holds.',
+  open: 'Problems that nobody has linked a fix to yet.',
+  fixing: 'Problems with a linked version that no experiment has proven to be a fix.',
+  proven: 'Problems that a linked version fixes, as an experiment shows. Activate that version.',
+  live: 'Problems whose fix is active. New decisions will show whether it holds.',
+  verified: 'Problems whose fix holds, as decisions on the new version show.',
   dismissed: "Problems that aren't worth fixing, each with a reason.",
 }
 

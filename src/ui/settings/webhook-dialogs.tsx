@@ -123,7 +123,8 @@ export function RotateSecret({ webhook, onMade }: RotateSecretProps) {
         <Text size="sm">
           For 24 hours, deliveries are signed with both secrets, so the receiver has time to switch over. After that,
           only the new one works.
-          {webhook.previousSecretUntil !== null && ' The secret before the current one stops working immediately.'}
+          {webhook.previousSecretUntil !== null &&
+            ' The older secret, which the current one replaced, stops working immediately.'}
         </Text>
       )}
     </DialogForm>

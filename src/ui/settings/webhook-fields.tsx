@@ -19,7 +19,7 @@ const EVENTS: Readonly<Record<EventType, string>> = {
 
 export const FORMATS: Readonly<Record<Webhook['format'], { label: string; description: string }>> = {
   json: { label: 'JSON', description: 'Signed according to Standard Webhooks, for your own service' },
-  slack: { label: 'Slack', description: 'A message, for the URL of a Slack incoming webhook' },
+  slack: { label: 'Slack', description: 'A message for a Slack incoming webhook' },
 }
 
 const ALL = ''

@@ -66,7 +66,7 @@ function Activate({ kind, text, version, isProminent = false, onDone }: Activate
       initial={{ reason: '' }}
       fields={['override']}
       button={({ reason }) => ({
-        act: isUnmet ? 'Activate regardless' : act,
+        act: isUnmet ? 'Activate anyway' : act,
         isDestructive: isUnmet,
         isDisabled: isUnmet && (!isPerson || reason.trim() === ''),
       })}

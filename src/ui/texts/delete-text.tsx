@@ -28,7 +28,7 @@ export function DeleteText({ kind, text }: { kind: TextKind; text: VersionedText
         <>
           <Text size="sm">
             This deletes the {kind.one} and{' '}
-            {text.versions.length === 1 ? 'its only version' : `all ${text.versions.length} versions`}. Pipelines can no
+            {text.versions.length === 1 ? 'its only version' : `its ${text.versions.length} versions`}. Pipelines can no
             longer request it. Spans and reviews are kept, with the IDs of the versions they used. You can't undo this.
           </Text>
           <TypedName name={text.name} value={typed} onChange={value => change({ typed: value })} />

@@ -60,7 +60,7 @@ export function GateForm({ text }: { text: VersionedText }) {
               min={name === 'minItems' ? 1 : 0}
               max={name === 'minPassRate' ? 100 : 10_000}
               required={name === 'minItems'}
-              suffix={name === 'minPassRate' ? ' %' : ''}
+              suffix={name === 'minPassRate' ? '%' : ''}
               value={draft[name]}
               onChange={value => change({ [name]: value })}
               error={faults.of(name)}
@@ -75,7 +75,7 @@ export function GateForm({ text }: { text: VersionedText }) {
           />
           <Switch
             label="Let a model judge unjudged items"
-            description="An item without a person's decision counts as passed if the configured model says that the outputs mean the same thing; otherwise, it counts as failed. A model can be wrong, and text in an output can mislead it. A person's decision takes precedence. When an experiment on this step finishes, its unjudged inputs and outputs are sent to the model."
+            description="An item without a person's decision counts as passed if the configured model says that the outputs mean the same thing; otherwise, it counts as failed. A model can be wrong, and text in an output can mislead it. A person's decision takes precedence. When an experiment on this step finishes, the inputs and outputs of its unjudged items are sent to the model."
             checked={draft.allowJudge}
             onChange={({ currentTarget }) => change({ allowJudge: currentTarget.checked })}
           />

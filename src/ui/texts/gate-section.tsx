@@ -41,7 +41,7 @@ export function GateSection({ text, version }: GateSectionProps) {
       <Stack gap={6} p="xs" fz="sm">
         <Text size="sm" c="dimmed">
           {gate
-            ? `Before a version becomes active, an experiment with it ${requirementsOf(gate)}.${gate.allowJudge ? " The model's judgment counts for items that nobody has judged." : ''}${gate.autoRollback ? ' A new version that turns out to be worse is rolled back.' : ''}`
+            ? `Before a version can become active, it needs an experiment that ${requirementsOf(gate)}.${gate.allowJudge ? " The model's judgment counts for items that nobody has judged." : ''}${gate.autoRollback ? ' A new version that turns out to be worse is rolled back.' : ''}`
             : 'This step has no gate, so any version can become active.'}
         </Text>
         {gate && !version.isActive && <Standing text={text} version={version} />}

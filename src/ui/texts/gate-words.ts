@@ -21,8 +21,7 @@ const list = new Intl.ListFormat('en', { type: 'conjunction' })
 
 /** What a gate requires of an experiment, in words. */
 export const requirementsOf = (gate: Gate): string =>
-  (gate.maxAgeDays === null ? '' : `that finished at most ${days(gate.maxAgeDays)} ago `) +
-  `must show ${figuresOf(gate)}`
+  (gate.maxAgeDays === null ? '' : `finished at most ${days(gate.maxAgeDays)} ago and `) + `shows ${figuresOf(gate)}`
 
 const figuresOf = (gate: Gate): string =>
   list.format(
@@ -34,7 +33,7 @@ const figuresOf = (gate: Gate): string =>
 
 const SHORTFALLS: Readonly<Record<Condition, (actual: number, required: number) => string>> = {
   minItems: (actual, required) =>
-    `${count(actual)} of ${counted(required, 'required item')} ${actual === 1 ? 'is' : 'are'} judged.`,
+    `${itemCount(actual)} ${actual === 1 ? 'is' : 'are'} judged; the gate requires at least ${count(required)}.`,
   minPassRate: (actual, required) => `The pass rate is ${rate(actual)}, below ${rate(required)}.`,
   maxRegressed: (actual, required) => `${itemCount(actual)} regressed; the gate allows ${atMost(required)}.`,
   maxUnjudged: (actual, required) =>

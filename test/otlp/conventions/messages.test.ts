@@ -124,7 +124,7 @@ describe('a message', () => {
       ],
     ],
     [
-      'an agent’s text, calls and results in one message',
+      'an agent’s text, calls, and results in one message',
       {
         role: 'assistant',
         parts: [
@@ -333,7 +333,7 @@ describe('the input of a model', () => {
       },
     ],
     [
-      'a request, and keeps its other fields',
+      'a request, with its other fields kept',
       { model: 'm', system: 'Be brief.', messages: [{ role: 'user', content: 'q' }], tools: [{ name: 't' }] },
       undefined,
       {
@@ -371,7 +371,7 @@ describe('the input of a model', () => {
     ],
     ['a list of documents', [{ id: 1, content: 'd' }], undefined, undefined],
     ['an unknown role', { role: 'admin', name: 'Ann' }, undefined, undefined],
-    ['a text', 'hello', undefined, undefined],
+    ['a string', 'hello', undefined, undefined],
     ['no messages', [], 'Be brief.', undefined],
   ])('is read: %s', ([, value, instructions, expected], { expect }) => {
     expect(inputMessages(value, instructions)).toEqual(expected)
@@ -476,7 +476,7 @@ describe('the output of a model', () => {
       },
     ],
     ['a list of unrelated objects', [{ id: 1 }], undefined],
-    ['a text', 'a', undefined],
+    ['a string', 'a', undefined],
     ['an object', { answer: 42 }, undefined],
   ])('is read: %s', ([, value, expected], { expect }) => {
     expect(outputMessage(value)).toEqual(expected)
