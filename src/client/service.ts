@@ -51,7 +51,8 @@ export class Service {
       ...(projectSlug !== undefined && { 'x-project-slug': projectSlug }),
     }
     this.#bookmark = bookmark
-    // Looked up for each request: instrumentation may replace it, and browsers require that it's called on the global.
+    // Looked up for each request: instrumentation may replace it, and browsers require it to be called on the global
+    // object.
     this.#fetch = fetch ?? ((url, init) => globalThis.fetch(url, init))
   }
 
@@ -123,8 +124,8 @@ export class Service {
 export const isSuccess = (status: number): boolean => status >= 200 && status < 300
 
 /**
- * Whether another attempt can help. It would only restart a failed attribution (502), and an attribution that waits for
- * the next day's model calls continues on its own.
+ * Whether another attempt can help. After a failed attribution (502), it would only start the analysis over. An
+ * attribution that's waiting for the next day's model calls continues on its own.
  */
 export const isTemporary = ({ status, body }: Answer): boolean =>
   status === 0 ||

@@ -13,7 +13,7 @@ import { fisherP, fisherPLower, type Interval, newcombeInterval } from './statis
 export const WATCH_LOOKS = [20, 40, 80, 160, 320] as const
 export const MAX_WATCHED = 320
 
-/** The number of decisions on a worse version from which the service may reactivate the previous one. */
+/** The minimum number of decisions on a worse version before the service may reactivate the previous one. */
 export const MIN_ROLLBACK_LOOK = 40
 
 const SIGNIFICANT_P = 0.05

@@ -86,7 +86,7 @@ export const postBatch = endpoint({
         enqueue(...attributionMessages(shard, toAttribute))
       }
     },
-    // The other databases' events are stored, so only this database's need to be sent again.
+    // The other databases' events are stored, so only this database's events need to be sent again.
     (events, error) => {
       for (const { index } of events.filter(({ index }) => !results.has(index))) {
         results.settle(index, `events.${index}`, () => {

@@ -34,7 +34,7 @@ export const withoutQueue = (): Env => {
   return others
 }
 
-/** Sends a project's events now. With null, those of webhooks for every project. */
+/** Sends a project's events now. If `projectId` is null, sends those for webhooks that cover every project. */
 export async function sendNow(org: Org, bindings: Env = withoutQueue(), projectId: string | null = org.project.id) {
   const row = await stored
     .prepare(
@@ -51,7 +51,7 @@ export async function sendNow(org: Org, bindings: Env = withoutQueue(), projectI
   }
 }
 
-/** A tenant with a webhook that gets nothing until a test sends it. */
+/** A tenant with a webhook that receives nothing until a test calls `sendNow`. */
 export async function newHooked(fields: object = {}, bindings: Env = withoutQueue()) {
   const org = await newOrg()
   const manager = client({ 'x-api-key': org.ownerKey }, bindings)
@@ -75,8 +75,8 @@ export async function newHooked(fields: object = {}, bindings: Env = withoutQueu
 }
 
 /**
- * A tenant with a webhook, whose keys this isolate hasn't seen before, so it knows about the webhook. Nothing is sent
- * until a test asks for it.
+ * A tenant with a webhook. This isolate hasn't cached the tenant's keys, so it learns of the webhook with them. Nothing
+ * is sent until a test calls `sendNow`.
  */
 export async function newSending(events: readonly EventType[], fields: object = {}) {
   const org = await newOrg()
@@ -102,7 +102,7 @@ export async function sent(org: Org, projectId?: string | null): Promise<Receive
   return received.toSorted((left, right) => left.event.data?.sequence - right.event.data?.sequence)
 }
 
-/** Creates a webhook for a project, and one for every project. */
+/** Creates a webhook for one project, and another that covers every project. */
 export async function newWebhooks(org: Org): Promise<void> {
   for (const place of [{ projectSlug: 'support' }, {}]) {
     // No network has such a host.
@@ -163,7 +163,7 @@ export async function storeEvent(org: Pick<Org, 'id'>, event: StoredEvent): Prom
   return Number(added)
 }
 
-/** Creates a webhook for every event of every project. What a test's later keys do is recorded, and nothing is sent. */
+/** Creates a webhook for all events in every project. Events caused by keys that a test creates later aren't sent. */
 export async function subscribe(org: Pick<Org, 'owner'>): Promise<void> {
   const draft = { url: 'https://hooks.example.com/all', events: EVENT_TYPES }
   const { status } = await org.owner.post('/api/webhooks', draft)

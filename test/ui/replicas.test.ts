@@ -1,7 +1,10 @@
 import { newOrganization } from './organization.ts'
 import { expect, signIn, test } from './test.ts'
 
-test('asks for nothing older than it has shown, after a reload and in other tabs too', async ({ page, context }) => {
+test('never asks for data older than what it has shown, even after a reload or in another tab', async ({
+  page,
+  context,
+}) => {
   const { key } = await newOrganization()
   await signIn(context, key)
   const sent: (string | undefined)[] = []

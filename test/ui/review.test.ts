@@ -94,7 +94,7 @@ test('filters the queue from the keyboard, and starts at its first item again', 
   await showsItem(page, 1)
 })
 
-test('a reviewer decides ten items from the keyboard, and the next item always appears before the response arrives', async ({
+test('a reviewer decides on ten items from the keyboard, and the next item always appears before the response arrives', async ({
   page,
   context,
 }) => {
@@ -181,7 +181,7 @@ test('a decision right after an undo is saved, even if the undone decision is st
   await expect.poll(() => stateOf(organization, spanIds[0])).toBe('accepted')
 })
 
-test('a held key and a double click decide once', async ({ page, context }) => {
+test('a held key or a double click records only one decision', async ({ page, context }) => {
   const { organization, spanIds, ada } = await withQueue(6)
   await signIn(context, ada.key)
   await page.goto(`/review?project=${organization.project.slug}`)

@@ -109,7 +109,7 @@ describe('events', () => {
     )
   })
 
-  it('of every project go to webhooks for every project', async () => {
+  it('from any project go to webhooks that cover every project', async () => {
     const { org, webhook } = await newWatched(['trace.deleted'], { projectSlug: undefined, format: 'slack' })
     await org.owner.post('/api/projects', { slug: 'sales', name: 'Sales' })
     await org.owner.post('/api/webhooks', {
