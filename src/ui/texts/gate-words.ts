@@ -21,7 +21,9 @@ const list = new Intl.ListFormat('en', { type: 'conjunction' })
 
 /** What a gate requires of an experiment, in words. */
 export const requirementsOf = (gate: Gate): string =>
-  (gate.maxAgeDays === null ? '' : `finished at most ${days(gate.maxAgeDays)} ago and `) + `shows ${figuresOf(gate)}`
+  gate.maxAgeDays === null
+    ? `shows ${figuresOf(gate)}`
+    : `finished at most ${days(gate.maxAgeDays)} ago and shows ${figuresOf(gate)}`
 
 const figuresOf = (gate: Gate): string =>
   list.format(
