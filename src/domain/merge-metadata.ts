@@ -10,7 +10,7 @@ interface MergedMetadata {
 }
 
 /**
- * Sets the given fields while the whole stays within 64 KiB as JSON. A field that doesn't fit is `leftOut`, and keeps
+ * Sets as many of the given fields as fit within 64 KiB of JSON. A field that doesn't fit is `leftOut`, and keeps
  * its old value. Fields that make the whole smaller go first, so merging the same fields again changes nothing.
  */
 export function mergeMetadata(metadata: JsonObject, given: readonly (readonly [string, Json])[]): MergedMetadata {

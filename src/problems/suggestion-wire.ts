@@ -17,7 +17,7 @@ const Change = v.object({
   after: described(v.string(), 'The new text'),
   reason: described(
     v.nullable(v.string()),
-    "The model's reason. Null once any of the suggestion's examples was deleted, because a reason may quote it.",
+    "The model's reason. Null once any of the suggestion's examples has been deleted, because the reason may quote that example.",
   ),
   examples: described(v.array(Uuid), 'The corrected spans that the change should help with, except for deleted ones'),
   isCopied: described(

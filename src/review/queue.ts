@@ -26,7 +26,7 @@ const Order = v.optional(
     v.picklist(QUEUE_ORDERS),
     v.metadata({
       description:
-        "The order of traces. A trace's spans stay together. negative: traces with negative feedback first. due: by the earliest due date, for an assignee. mine: spans assigned to you, by due date, and then unassigned ones.",
+        "The order of traces. A trace's spans stay together. negative: traces with negative feedback first. due: by the earliest due date of the assignee's spans. mine: spans assigned to you, by due date, and then unassigned ones.",
     }),
   ),
   'oldest',

@@ -383,10 +383,10 @@ describe('a hostile trace', () => {
     ['very long words', `${'a'.repeat(500)} `.repeat(500)],
     ['very long words before an at sign', `${`${'a'.repeat(500)} `.repeat(500)}@`],
     ['endless punctuation', `${', '.repeat(WORST / 2)}x`],
-    ['endless sentence marks', `${'!?'.repeat(WORST / 2)}x`],
+    ['endless sentence-ending punctuation', `${'!?'.repeat(WORST / 2)}x`],
     ['empty lines', `Never use lists. ${'\n'.repeat(WORST)}x`],
     ['an endless scope', `handle ${'handle '.repeat(WORST / 7)}`],
-    ['letters outside of ASCII', 'é'.repeat(WORST)],
+    ['non-ASCII letters', 'é'.repeat(WORST)],
     ['a letter that normalizes to eighteen', '\ufdfa'.repeat(WORST / 3)],
   ])('does not make a regular expression backtrack for long: %s', ([, text]) => {
     const rest = { input: text, prompt: aPrompt(`Answer in 3 sentences. ${text}`), state: { rules: text } }

@@ -2,7 +2,7 @@ import 'vitest'
 
 /** A response from the provider: a model's answer in the wire format of the requested path, or an HTTP error. */
 export interface Reply {
-  /** Replies only to requests that contain this text, and to all of them. */
+  /** Replies to every request that contains this text, and to no others. */
   when?: string
   /** The model's answer. Text is sent unchanged, and anything else as JSON. */
   answer?: unknown

@@ -141,7 +141,7 @@ test('the filtered traces are exported as JSONL or CSV, in parts', async ({ page
   await expect(dialog).toBeHidden()
 })
 
-test('the filtered spans are exported with the filters of the page', async ({ page }) => {
+test("an export of spans uses the page's filters", async ({ page }) => {
   await page.goto(`/spans?project=${organization.project.slug}&stepId=${STEP}&review=unreviewed`)
   await page.getByRole('button', { name: 'Export' }).click()
   const dialog = page.getByRole('dialog', { name: 'Export spans' })

@@ -27,7 +27,7 @@ second line with \`serial_number\` and <b onmouseover="window.__pwned='ran'">a t
 <script>window.__pwned='ran'</script>
 \`\`\``
 
-/** 300 KB on lines of all lengths, in which only two places match. */
+/** 300 KB in lines of varying lengths, with only two matches. */
 const LONG = `${`${'lorem ipsum '.repeat(400)}\n`.repeat(30)}the needle\n${'dolor '.repeat(25_000)}The Needle`
 
 const DEEP = `${'> '.repeat(2_000)}deep`
@@ -113,7 +113,7 @@ test('a long value can be searched in place', async ({ page }) => {
   await expect(output.locator('mark[data-current]')).toBeInViewport()
   await field.press('Shift+Enter')
   await expect(output.getByRole('status')).toHaveText('1 of 2')
-  // Keys of the inbox don't reach the search.
+  // The inbox's keyboard shortcuts don't work while the search has the focus.
   await field.press('Control+Enter')
   await field.fill('nothing like this')
   await expect(output.getByRole('status')).toHaveText('No matches')

@@ -125,7 +125,7 @@ function Compared({ agreement, project, days, range, pathTo }: ComparedProps) {
 
 const NothingToCompare = ({ agreement, project }: { agreement: Agreement; project: string }) => (
   <Empty title="Nothing to compare yet">
-    {agreement.reviewerCount === 1 && 'Only 1 reviewer voted. '}
+    {agreement.reviewerCount === 1 && 'Only 1 reviewer has voted. '}
     {agreement.reviewerCount > 1 &&
       `${count(agreement.reviewerCount)} reviewers have voted, but no two on the same output. `}
     Agreement appears here once two people have voted on the same output without seeing each other's votes. Ask for two
