@@ -6,7 +6,7 @@ declare module 'node:zlib' {
     /** The output's maximum size. Exceeding it throws a RangeError. */
     maxOutputLength?: number
     finishFlush?: number
-    /** Parameters of zstd's decoder, by constant. */
+    /** Parameters for zstd's decoder, keyed by constant. */
     params?: Record<number, number>
     info: true
   }

@@ -98,12 +98,12 @@ export const getAttribution = endpoint({
 const waitOf = (state: AttributionState | undefined): number =>
   state?.status === 'pending' ? Math.max(0, (state.waitsUntil ?? 0) - Date.now()) : 0
 
-/** A state that the caller may not see, as a request shows it: the result can be read once the spans are decided. */
+/** If the caller may not see a state, shows it as pending: the result can be read once the spans are decided. */
 const asPending = (state: AttributionState | undefined): AttributionState | undefined =>
   state?.isHidden ? { ...state, status: 'pending' } : state
 
 /**
- * The response to an attribution's state: the result, or 202 with its future location. 404 if there is none, 502 if it
+ * The response for an attribution's state: the result, or 202 with its future location. 404 if there is none, 502 if it
  * failed.
  */
 function replyOf(traceId: string, state: AttributionState | undefined) {

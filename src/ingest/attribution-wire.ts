@@ -120,8 +120,8 @@ const toEngineAnswer = (result: AttributionResult): v.InferOutput<typeof EngineA
 })
 
 /**
- * The reviewer's error type instead of the engine's. Contains none of the engine's reasoning, but keeps the doc of a type
- * that both name.
+ * The reviewer's error type instead of the engine's. Contains none of the engine's reasoning, but keeps the doc of a
+ * type that both name.
  */
 function toStatement(override: AttributionOverride, { answer, evidence: cited }: AttributionResult) {
   const { spanId, createdAt } = override

@@ -74,6 +74,6 @@ export async function awaitAttribution(waiting: Waiting): Promise<AttributionSta
   return findAttribution(reopenStore(runtime.env, store, new Deadline(STORE_DEADLINE_MS)), { key: traceKey })
 }
 
-/** Resolves if the promise resolves to false, else never. */
+/** Resolves if the promise resolves to false. Otherwise, it never resolves. */
 const resolveIfFalse = (promise: Promise<boolean>): Promise<void> =>
   new Promise(resolve => promise.then(isTrue => (isTrue ? undefined : resolve())))

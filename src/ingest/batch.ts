@@ -101,9 +101,9 @@ export const postBatch = endpoint({
 type IndexedEvent = v.InferOutput<typeof Event> & { index: number }
 
 /**
- * Splits events into parts, nearly always one, that are stored one after another. A part stores traces and spans before
- * observations and feedback. An observation or feedback that names a span must not fail because a later event assigns
- * that span to another trace, so a new part starts there.
+ * Splits events into parts that are stored one after another. Nearly always, there's only one. A part stores traces and
+ * spans before observations and feedback. An observation or feedback that names a span must not fail because a later
+ * event assigns that span to another trace, so a new part starts there.
  */
 async function splitIntoParts(project: Project, events: readonly IndexedEvent[]): Promise<IndexedEvent[][]> {
   const parts: IndexedEvent[][] = []
@@ -179,8 +179,8 @@ const bodyPath = (index: number): string => `events.${index}.body`
 const arrivalTime = (now: number, index: number): number => now + index / ARRIVALS_PER_MILLISECOND
 
 /**
- * Stores spans, observations, and feedback: each trace's large values in one object, then each kind in as few statements
- * as possible. Returns the keys of the traces to analyze.
+ * Stores spans, observations, and feedback: each trace's large values in one object, then each kind in as few
+ * statements as possible. Returns the keys of the traces to analyze.
  */
 async function storeDependents(
   events: Awaited<ReturnType<typeof storeTraces>>,

@@ -7,7 +7,7 @@ import { createObservation } from './observations.ts'
 import { searchTraces } from './search.ts'
 import { postSpan } from './spans.ts'
 
-/** All ingestion endpoints except `postTrace`, which is in the list of `otlp` because exports use the same path. */
+/** All ingestion endpoints except `postTrace`, which is in `otlp`'s list because exports use the same path. */
 export const ingest: readonly Endpoint[] = [
   postSpan,
   createObservation,

@@ -76,7 +76,7 @@ interface Merge {
   warnings: ReadonlyMap<TraceCall, string[]>
 }
 
-/** `isNew` means that these calls created the trace, so they're merged as they were at its creation. */
+/** `isNew` means that these calls created the trace, so they're merged into a new state, as at its creation. */
 type FoundTrace = TraceRecord & { isNew?: boolean }
 
 function mergeInto(traces: ReadonlyMap<string, FoundTrace>, groups: readonly CallsOnTrace[]): Merge[] {

@@ -34,7 +34,7 @@ export async function consume(batch: MessageBatch<Job>, env: Env): Promise<void>
 
 /**
  * The delay before a job's next attempt. It grows with each attempt, and is at least as long as the engine's provider
- * requests.
+ * asks for.
  */
 function retryDelaySeconds(error: unknown, attempts: number): number {
   const requested = error instanceof JobError ? (error.retryAfterSeconds ?? 0) : 0

@@ -3,7 +3,7 @@ import { DELETION_STEPS } from '../limits.ts'
 import { continueDeletion } from '../store/reviews/user-deletion.ts'
 import { openJob } from './open-job.ts'
 
-/** Replaces a deleted user's id in their records. If there are many, a new job continues after a bounded part. */
+/** Replaces a deleted user's id in a bounded number of their records. If there are more, a new job continues. */
 export async function runUserDeletion(job: Job & { kind: 'forget_user' }, env: Env): Promise<void> {
   const store = await openJob(job, env)
   if (!store) return

@@ -84,7 +84,9 @@ async function withoutRestored(control: UnscopedStore, shards: readonly Unscoped
   return new Map(await Promise.all(checked))
 }
 
-/** Logs all rows for shards that are new. If this is interrupted, it's done again, and rows are copied twice. */
+/**
+ * Logs all rows for shards that are new. If this is interrupted, the next run repeats it, and rows are copied twice.
+ */
 async function seed(control: UnscopedStore, states: States): Promise<States> {
   const unseeded = [...states].filter(([, { seededUntil }]) => seededUntil === null)
   if (unseeded.length === 0) return states
@@ -97,7 +99,7 @@ async function seed(control: UnscopedStore, states: States): Promise<States> {
   )
 }
 
-/** Copies some changes of a few organizations. The next run continues with the next ones. */
+/** Copies some changes for a few organizations. The next run continues with the next organizations. */
 async function copyAll(control: UnscopedStore, shards: readonly UnscopedStore[], now: number): Promise<void> {
   const from = Number((await findDuePass(control, 'copies', now)) ?? 0)
   const keys = await listUncopied(control, COPIED_ORGANIZATIONS, from)

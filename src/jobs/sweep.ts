@@ -35,9 +35,9 @@ import { applyRetention } from './retention.ts'
 
 /**
  * Cron's work, every minute. It brings new shards into use; sends lost jobs again, or runs them if there's no queue;
- * completes traces whose root didn't arrive; brings dataset items up to date; follows watches; records how far along each
- * problem's fix is; takes spans off the queue if a review policy leaves them out; deletes expired data and labelers
- * without records; counts outputs; and if there's nothing to purge, looks for objects without a row.
+ * completes traces whose root didn't arrive; brings dataset items up to date; follows watches; records how far along
+ * each problem's fix is; takes spans off the queue if a review policy leaves them out; deletes expired data and
+ * labelers without records; counts outputs; and if there's nothing to purge, looks for objects without a row.
  */
 export async function sweep(env: Env, now: number): Promise<void> {
   const run: Run = { env, now, limit: env.JOBS ? RESEND_BATCH : 1 }

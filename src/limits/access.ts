@@ -23,9 +23,9 @@ export const MIN_LEASED_LIMIT = 100
  * a second to the limiter.
  */
 export const SHARES_PER_MINUTE = 240
-/** How long a denial lasts while leases are out. Any lease may be returned. */
+/** How long a denial lasts while leases are out. A lease may be returned at any time. */
 export const LEASED_OUT_RETRY_SECONDS = 1
-/** Failed lookups of keys, sessions, and sign-in links per address in 60 seconds, in one isolate. */
+/** Failed lookups of keys, sessions, and sign-in links that one isolate allows per address in 60 seconds. */
 export const MAX_FAILED_LOOK_UPS = 60
 /** How long an address with more failures is paused. Keys that the isolate has cached still work. */
 export const LOOK_UP_PAUSE_MS = 10_000
@@ -33,7 +33,10 @@ export const LOOK_UP_PAUSE_MS = 10_000
  * Lookups a second that a paused address still gets: a new pipeline may share its address with someone guessing keys.
  */
 export const PAUSED_LOOK_UPS_PER_SECOND = 5
-/** How long to reject an unknown key without querying D1 again. Keys are random, so a new key is never among them. */
+/**
+ * How long to reject an unknown key without querying D1 again. Keys are random, so a new key never equals one that was
+ * rejected.
+ */
 export const KEY_UNKNOWN_MS = 30_000
 /** Longer strings are never keys and aren't cached as unknown, which keeps that cache small. */
 export const MAX_SECRET_LENGTH = 64
@@ -55,11 +58,11 @@ export const PROJECT_FRESH_MS = KEY_FRESH_MS
 /** Entries in each of an isolate's caches: keys, sessions, projects. */
 export const ISOLATE_CACHE_ENTRIES = 5000
 /**
- * How long an isolate serves active prompts and docs from memory to pipelines. Together with a request's duration, this
+ * How long an isolate serves active prompts and docs to pipelines from memory. Together with a request's duration, this
  * bounds how long another isolate's activation goes unseen: 15 seconds.
  */
 export const NEAR_TEXTS_MS = 10_000
-/** How much memory those prompts and docs may take in an isolate, which has 128 MB. */
+/** How much memory those prompts and docs may take up in an isolate, which has 128 MB. */
 export const NEAR_TEXTS_BYTES = 8 * 1024 * 1024
 /** One organization's share of that memory. A larger page isn't kept. */
 export const NEAR_TEXTS_SHARE_BYTES = 1024 * 1024

@@ -4,7 +4,9 @@
 export const MAX_SUBJECT_SPANS = 400
 /** Candidates for those spans. Each costs a row of a few ids. */
 export const MAX_SUBJECT_CANDIDATES = 20_000
-/** The size of those spans' values: in total, and of each. Larger values add little, and an isolate has 128 MB. */
+/**
+ * The size of those spans' values: of all together, and of each. Larger values add little, and an isolate has 128 MB.
+ */
 export const MAX_SUBJECT_BYTES = 4 * 1024 * 1024
 export const MAX_SUBJECT_VALUE_BYTES = 256 * 1024
 /** The total size of the prompts that an engine reads, and of the knowledge docs. */
@@ -13,7 +15,7 @@ export const MAX_SUBJECT_TEXT_BYTES = 4 * 1024 * 1024
 export const MAX_SUBJECT_DOCS = 1000
 /** Candidates for those knowledge docs. */
 export const MAX_SUBJECT_DOC_CANDIDATES = 10_000
-/** Characters of steps, and of knowledge docs, that the rules analyze. */
+/** Characters that the rules analyze in steps, and in knowledge docs. */
 export const MAX_EVIDENCE_LENGTH = 512 * 1024
 /** Numbers, dates, and identifiers that the rules keep per string. Each takes about 200 bytes. */
 export const MAX_TEXT_FACTS = 10_000
@@ -42,7 +44,7 @@ export const MAX_EVIDENCE_RUN_LENGTH = 512
 export const MAX_EVIDENCE_CORRECTIONS = 50
 /** An engine reads only the latest feedback. */
 export const MAX_SUBJECT_FEEDBACK = 1000
-/** The project's reviews that are searched for earlier decisions on the same input, and spans that are compared. */
+/** The project's reviews that are searched for earlier decisions on the same input, and the spans that are compared. */
 export const MAX_PRECEDENT_REVIEWS = 500
 export const MAX_PRECEDENTS = 50
 /** How long a run keeps its job without renewing its lease. If its worker died, another run then takes over. */

@@ -2,7 +2,7 @@ import { DAY_MS } from './units.ts'
 
 /* Datasets, exported files, and experiments. */
 
-/** Paths of a dataset's evaluator, and the length of one. */
+/** Paths in a dataset's evaluator, and the length of each. */
 export const MAX_EVALUATOR_PATHS = 100
 export const MAX_EVALUATOR_PATH_BYTES = 256
 /** Leaves of a candidate's output that are compared with the expected value: about a tenth of a second. */
@@ -64,7 +64,7 @@ export const JUDGE_CALLS_IN_FLIGHT = 8
 export const JUDGE_RUN_MS = 5 * 60_000
 /** A model's reason for a judgment, which should be one or two sentences. */
 export const MAX_JUDGE_REASON_LENGTH = 500
-/** A version of a dataset: a part of 20 characters for each step of the same name. */
+/** A version of a dataset: a part of 20 characters for each step with the same name. */
 export const MAX_VERSION_LENGTH = 4096
 /** Imported examples in a dataset. */
 export const MAX_IMPORTED_ITEMS = 10_000
@@ -74,7 +74,10 @@ export const MAX_IMPORT = 200
 export const MAX_LISTED_ITEMS = 5000
 /** Items in one exported file, including those that a filter leaves out. */
 export const MAX_FILE_ITEMS = MAX_LISTED_ITEMS
-/** Values in one exported file, by the sizes in their rows. A Worker can stream that much within its CPU time. */
+/**
+ * The size of the values in one exported file, according to their rows. A Worker can stream that much within its CPU
+ * time.
+ */
 export const MAX_FILE_BYTES = 64 * 1024 * 1024
 /** Values in R2 in one exported file, unless one item has more. A request may make 1,000 calls to D1 and R2. */
 export const MAX_FILE_OBJECTS = 900
@@ -84,7 +87,7 @@ export const MAX_FILE_OBJECTS = 900
  */
 export const FILE_STEP_ITEMS = 500
 export const FILE_PART_BYTES = 4 * 1024 * 1024
-/** The same for spans that are found in their traces. Up to this many spans of each trace are looked at. */
+/** The same for spans that are found in their traces. Up to this many spans in each trace are looked at. */
 export const FILE_STEP_SPANS = 200
 /** A cursor for the next file. It contains the version, the CSV columns, and the last item's step. */
 export const MAX_FILE_CURSOR_LENGTH = 14 * 1024

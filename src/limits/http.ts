@@ -8,7 +8,7 @@ export const LENGTH_PER_TURN = 256 * 1024
 export const MAX_BODY_BYTES = 256 * 1024
 /** Truncated parts of one value that a response names. */
 export const MAX_NAMED_TRUNCATIONS = 10
-/** Nesting of a value. SQLite and structuredClone fail far above it. Recursive clients fail much sooner. */
+/** Nesting of a value. SQLite and structuredClone fail only far above it. Recursive clients fail much sooner. */
 export const MAX_JSON_DEPTH = 128
 /** Nesting of a body, which bounds what parsing builds. Each value in it has its own, lower limit. */
 export const MAX_BODY_DEPTH = 1000
@@ -24,5 +24,5 @@ export const MAX_EMAIL_LENGTH = 320
 export const MAX_CURSOR_LENGTH = 8192
 export const PAGE_DEFAULT_LIMIT = 50
 export const PAGE_MAX_LIMIT = 200
-/** A bookmark of many databases, or several bookmarks. One database's point has about 70 characters. */
+/** A bookmark of many databases, or several bookmarks. One database's point takes about 70 characters. */
 export const MAX_BOOKMARK_LENGTH = 4096

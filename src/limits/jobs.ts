@@ -82,7 +82,9 @@ export const LABELLER_PASS_MS = 15 * 60_000
 export const AUDIT_PASS_MS = DAY_MS
 /** New traces whose days one cron run records. Each costs a row read. */
 export const NOTED_TRACES = 10_000
-/** A trace's row is visible this long after its key was assigned: requests end sooner, and clocks differ by less. */
+/**
+ * A trace's row is visible within this time after its key is assigned: requests end sooner, and clocks differ by less.
+ */
 export const NOTING_DELAY_MS = 30_000
 /** Traces whose outputs one cron run counts, and the days that share them. */
 export const COUNTED_TRACES = 3000

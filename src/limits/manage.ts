@@ -29,7 +29,7 @@ export const MAX_CHOICES_LENGTH = 256
 export const MAX_VERSIONS_BYTES = 8 * 1024 * 1024
 /** The bytes counted for a version in addition to its texts: ids, times, and field names. */
 export const VERSION_BYTES = 256
-/** Lines removed and added that a diff searches. Its memory grows with the square of this. */
+/** Removed and added lines that a diff looks for. Its memory grows with the square of this. */
 export const MAX_DIFF_EDITS = 700
 /** Edits times lines of both versions: the comparisons that a diff may make, about a tenth of a second. */
 export const MAX_DIFF_STEPS = 10_000_000

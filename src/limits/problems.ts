@@ -1,13 +1,13 @@
 import { DAY_MS } from './units.ts'
 
-/** Problems whose ids one round trip stores, and round trips of a request: 10,000 problems. */
+/** Problems whose ids one round trip stores, and such round trips in a request: 10,000 problems in total. */
 export const NAMED_PROBLEMS = 1000
 export const MAX_NAMING_ROUNDS = 10
 /** The newest cases that a problem shows: enough to see a pattern, few enough to read. */
 export const MAX_PROBLEM_EXAMPLES = 5
 /** Problems with a candidate on one page. Deriving the state of one takes up to six queries of a request's 50. */
 export const MAX_LISTED_CANDIDATES = 7
-/** Cases in this time after a problem's verification may open it again. */
+/** How long new cases can reopen a problem after its verification. */
 export const REOPENING_MS = 30 * DAY_MS
 /** Problems that a page looks at to find those in one state. */
 export const MAX_SCANNED_PROBLEMS = 1000

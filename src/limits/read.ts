@@ -26,8 +26,8 @@ export const MAX_SPAN_BYTES = 16 * 1024 * 1024
 /** Values of one span to read, outputs and inputs first. Each one shows at least a preview and a name. */
 export const MAX_SPAN_VALUES = 20_000
 /**
- * In responses with previews, metadata and the state sent with a span are complete up to these sizes. A few states in R2
- * keep `KEPT_BYTES` each.
+ * In responses with previews, metadata and the state sent with a span are complete up to these sizes. A few states in
+ * R2 keep `KEPT_BYTES` each.
  */
 export const MAX_BRIEF_METADATA_BYTES = 1024
 export const MAX_BRIEF_STATE_BYTES = 16 * 1024
@@ -45,7 +45,10 @@ export const MAX_LABEL_LENGTH = 300
 export const MAX_SOURCE_LEAVES = 10_000
 /** Spans of a trace that may come before an output: as many as a response with a trace lists. */
 export const MAX_SOURCE_CANDIDATES = 20_000
-/** How many of those spans are read: spans that retrieve, and the nearest ones, first. Their values fit in one page. */
+/**
+ * How many of those spans are read. Spans that retrieve, and the nearest ones, come first. Their values fit in one
+ * page.
+ */
 export const MAX_SOURCE_SPANS = 12
 /** Chunks in a response, and the bytes of each. The inbox loads the next items' chunks ahead. */
 export const MAX_SOURCE_CHUNKS = 50
@@ -75,14 +78,14 @@ export const TURNS_MAX_LIMIT = 50
 export const MAX_TURN_SPANS = 500
 /** Feedback on a page of turns. Traces rarely have more than one piece. */
 export const MAX_TURN_FEEDBACK = 500
-/** Traces that one statement reads the costs of. To sort by cost, a page takes ten statements. */
+/** Traces whose costs one statement reads. To sort by cost, a page takes ten statements. */
 export const SORTED_STEP_TRACES = 500
 /** Decisions that one page scans, for the same reason as `MAX_SCANNED_TRACES`. */
 export const MAX_SCANNED_DECISIONS = 5000
-/** The length of a text to find. Shorter texts are in almost every trace, and longer ones take longer to compare. */
+/** The length of the text to find. Shorter text is in almost every trace, and longer text takes longer to compare. */
 export const MIN_SOUGHT_LENGTH = 3
 export const MAX_SOUGHT_LENGTH = 200
-/** What one page of a search by text looks at, at most: traces or decisions, and bytes of their values. */
+/** The most that one page of a search by text looks at: traces or decisions, and bytes of their values. */
 export const MAX_SEARCHED_TRACES = 500
 export const MAX_SEARCHED_BYTES = 8 * 1024 * 1024
 /** How much one round trip of a search reads. Other requests to the database wait for it. */

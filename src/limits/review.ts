@@ -18,11 +18,11 @@ export const MAX_SUGGESTIONS = 10
 export const MAX_VOTE_BYTES = 4 * 1024 * 1024
 /** How many bytes of suggestions, and of votes, a list of spans shows in full. A single span's response shows more. */
 export const MAX_SUGGESTION_BYTES = 1024 * 1024
-/** A message text must have this many characters to be reviewed once if several spans have it. */
+/** A message text that several spans share is reviewed only once if it has at least this many characters. */
 export const MIN_SHARED_TEXT_LENGTH = 16
 /** Longer outputs, as JSON, are never treated as the same text. Hashing them would delay other requests. */
 export const MAX_SHARED_TEXT_LENGTH = 64 * 1024
-/** The spans with the same text as their root that are considered, the earliest first. */
+/** Spans with the same text as their root that are considered, earliest first. */
 export const MAX_SHARING_SPANS = 200
 /** How many of a span's ancestors are followed to find how deep it is. */
 export const MAX_SHARING_DEPTH = 100
@@ -46,7 +46,7 @@ export const MAX_CLAIMS = 200
 export const MAX_ASSIGNED_SPANS = 1000
 /** People that one call assigns spans to. */
 export const MAX_ASSIGNEES = 20
-/** A user's open assignments in a project. Lists of them sort all of them. */
+/** A user's open assignments in a project. Any list of them sorts them all. */
 export const MAX_OPEN_ASSIGNMENTS = 5000
 /** A project's open assignments that the report on progress counts. */
 export const MAX_COUNTED_ASSIGNMENTS = 20_000
@@ -62,7 +62,7 @@ export const RESAMPLES = 2000
 export const MAX_UNDEFINED_RESAMPLES = 0.05
 /** Units or patterns to draw before other requests get a turn: a few milliseconds of work. */
 export const RESAMPLED_PER_TURN = 100_000
-/** Reviewers in the matrix of pairs, and steps, with an interval each. The page shows them all at once. */
+/** Reviewers in the matrix of pairs, and steps, each with an interval. The page shows them all at once. */
 export const MAX_COMPARED_REVIEWERS = 20
 export const MAX_COMPARED_STEPS = 50
 /** The newest votes that agreement is computed from, and the newest outputs with votes: five reviewers each. */

@@ -2,7 +2,7 @@
 
 /** Values with larger JSON go to R2. A D1 row costs less than an R2 put, but D1's 10 GB run out first. */
 export const INLINE_BYTES = 8 * 1024
-/** How much of a value in R2 its row keeps, to show without fetching it. */
+/** How much of a value in R2 its row keeps, so that it can be shown without fetching the value. */
 export const PREVIEW_BYTES = 256
 /** How much of a trace's value in R2 its row keeps, so that a search by text can look at it. */
 export const KEPT_BYTES = 4 * 1024
@@ -39,8 +39,9 @@ export const COPIED_TEXT_VERSIONS = 10
 export const EPOCH_DELAY_MS = 2 * 60_000
 export const MAX_EPOCH_LATENESS_MS = 10_000
 /**
- * On a deployment with shards, what an isolate knows about epochs is too old for a new request after this long. With half
- * a minute for its upload and ten seconds for its writes, every request that runs when an epoch begins knows the epoch.
+ * On a deployment with shards, what an isolate knows about epochs is too old for a new request after this long. With
+ * half a minute for its upload and ten seconds for its writes, every request that runs when an epoch begins knows the
+ * epoch.
  */
 export const EPOCHS_STALE_MS = 45_000
 /** Clocks of isolates and databases differ by less than this. */

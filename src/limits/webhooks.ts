@@ -21,7 +21,7 @@ export const WEBHOOK_TIMEOUT_MS = 10_000
  * weekend outage.
  */
 export const WEBHOOK_RETRY_SECONDS = [60, 300, 1800, 7200, 18_000, 36_000, 50_400, 64_800, 79_200] as const
-/** A wait grows by up to this share, so that the retries of an outage spread out. */
+/** A wait grows by up to this share, so that retries after an outage spread out. */
 export const WEBHOOK_RETRY_JITTER = 0.1
 /** The longest `Retry-After` that counts. */
 export const MAX_RETRY_AFTER_MS = 3_600_000
@@ -69,7 +69,7 @@ export const FAN_OUT_STEPS = 5
  * gateway often take no more than 1 MB, and a run holds up to `CONCURRENT_DELIVERIES` events.
  */
 export const MAX_EVENT_VALUE_BYTES = 64 * 1024
-/** Characters of one text in a Slack message. Slack allows 3,000 in a section. */
+/** Characters in one piece of text in a Slack message. Slack allows 3,000 in a section. */
 export const MAX_SLACK_TEXT_LENGTH = 1000
 /** Problems with a candidate whose states a cron step reads, in several round trips each, and the step's projects. */
 export const NOTICED_PROBLEMS = 5

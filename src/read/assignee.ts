@@ -8,7 +8,7 @@ import type { Assignee } from '../store/core/assignees.ts'
 const ME = 'me'
 const NOBODY = 'none'
 
-/** The query parameter that selects spans by whom they're assigned to. */
+/** The query parameter that selects spans by assignee. */
 export const assigneeParameter = described(
   v.optional(
     v.pipe(

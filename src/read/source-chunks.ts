@@ -111,7 +111,7 @@ function withDoc(label: string): string[] {
 
 /**
  * What an output cites, in order: strings that are a chunk's label, and labels or numbers that its texts cite. If many
- * chunks have the same label, only as many as a response shows.
+ * chunks have the same label, returns only as many as a response shows.
  */
 export function citationsIn(output: Json, chunks: readonly Chunk[]): ReadonlyMap<Chunk, string[]> {
   const byLabel = new Map<string, Chunk[]>()

@@ -190,7 +190,7 @@ async function readSources(store: Store, span: LocatedSpan, outline: SourceOutli
 /** Steps pass chunks on. Each chunk is shown once, at the step nearest to the output. */
 const identityOf = ({ id, text }: Chunk): string => JSON.stringify([id, text])
 
-/** The spans that the output may be based on: the root, other ancestors, steps that retrieve, then the latest ones. */
+/** The spans that the output may be based on: the root, other ancestors, steps that retrieve, then the latest steps. */
 function likeliestFirst({ id }: LocatedSpan, { rootSpanId, parentId, candidates }: SourceOutline): string[] {
   const parentOf = new Map(candidates.map(candidate => [candidate.id, candidate.parentId]))
   const ancestors: string[] = []

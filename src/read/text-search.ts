@@ -19,7 +19,7 @@ import { MATCHED_FIELDS } from '../store/search/texts.ts'
 
 /* Shared by all lists that can be searched by text. */
 
-/** The query parameter for a text in the values of `items`. */
+/** The query parameter for text to find in the values of `items`. */
 export const containsParameter = (items: string) =>
   v.optional(
     v.pipe(
@@ -68,7 +68,7 @@ export const searchFields = {
   ),
 }
 
-/** A text to find. Undefined if there's none. */
+/** The text to find. Undefined if there's none. */
 export const sought = (text: string | undefined): SoughtText | undefined =>
   text === undefined ? undefined : soughtText(text)
 

@@ -155,7 +155,7 @@ export const assignSpans = endpoint({
 
 interface Selected {
   spanIds: readonly string[]
-  /** The same ids by the database of their spans. */
+  /** The same ids, grouped by the database of their spans. */
   groups: ReadonlyMap<Store, readonly string[]>
   projectKey: number | undefined
   nextCursor: string | null

@@ -25,7 +25,7 @@ interface ItemReview {
 export interface Decided {
   review: ItemReview
   subject: ReviewSubject
-  /** The approved output. Null without one. */
+  /** The approved output, or null. */
   approved: StoredValue | null
   /** Its JSON, if it's a correction. */
   correction: string | undefined

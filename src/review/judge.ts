@@ -35,7 +35,7 @@ export interface Judged extends Directed {
   draft: Omit<ReviewDraft, 'entries' | 'isUnsettled' | 'vote'> | undefined
   /** The vote that the request casts, if several people review the span. */
   vote: Omit<VoteDraft, 'approved'> | undefined
-  /** The reviewer's own approved output, which must be stored. */
+  /** The reviewer's own approved output, which needs to be stored. */
   correction: { folder: number; json: string } | undefined
   /** The JSON of the decision's approved output, if it isn't the span's output. */
   corrected: string | undefined
@@ -132,7 +132,10 @@ export async function judge(
   }
 }
 
-/** Whether an approved output can be written in the form of the root with the same text. Undefined: it's the output. */
+/**
+ * Whether an approved output can be written in the form of the root with the same text. If `corrected` is undefined,
+ * the approved output is the span's output.
+ */
 export const canBeShared = (
   corrected: string | undefined,
   { output, rootOutput }: Pick<Values, 'output' | 'rootOutput'>,
@@ -179,8 +182,8 @@ export async function verdictOn(
 }
 
 /**
- * 409 with the holder and end of another reviewer's claim, unless the request takes the span over. Under a blind policy,
- * it says nothing about the claim.
+ * 409 with the holder and end of another reviewer's claim, unless the request takes the span over. Under a blind
+ * policy, it says nothing about the claim.
  */
 function requireFree(viewer: Viewer, act: Act, { takeOver }: ReviewRequest, span: FoldedSpan): void {
   const { claimedBy, claimedUntil } = span.row

@@ -95,7 +95,7 @@ const spansOf = (decisions: readonly Decided[]): FoldedSpan[] => [
   ...new Set(decisions.flatMap(({ subject, root }) => (root ? [subject.span, root.span] : [subject.span]))),
 ]
 
-/** The JSON of corrections that a root shows, which must be converted to its form. */
+/** The JSON of corrections that a root shows, which need to be converted to its form. */
 async function correctionsOf(store: Store, decisions: readonly Decided[]): Promise<Map<Decided, string>> {
   const corrected = decisions.flatMap(decided => {
     const { approved } = decided.subject.span

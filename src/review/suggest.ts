@@ -29,7 +29,7 @@ const FULL = `The span already has the maximum number of suggestions, from ${MAX
 /** A suggestion that's valid for its span. */
 interface JudgedSuggestion extends Directed {
   draft: Omit<SuggestionDraft, 'approved'>
-  /** The correction, which must be stored. */
+  /** The correction, which needs to be stored. */
   correction: Judged['correction']
 }
 

@@ -48,7 +48,7 @@ function votesOn({ span }: ReviewSubject, act: Act): { own: VoteRow | undefined;
   return { own: votes.find(isOwn), others: votes.filter(vote => !isOwn(vote)).filter(isStanding) }
 }
 
-/** The corrections in R2 that must be read to see whether all votes agree, if a vote may be the last one. */
+/** The corrections in R2 that need to be read to see whether all votes agree, if a vote may be the last one. */
 export function valuesToCompare(act: Act, { request, subject }: Directed): FoundValue[] {
   const { others } = votesOn(subject, act)
   if (request.decision !== 'correct' || others.length + 1 < subject.voting.reviewers || !dependsOnValues(others))
@@ -178,7 +178,7 @@ function requirePlace(act: Act, { takeOver }: ReviewRequest, { voting }: ReviewS
 const jsonOf = (value: FoundValue | undefined, { compared }: Values): string | undefined =>
   value && (value.ref === null ? value.text : compared.get(value))
 
-/** Returns a function that compares two corrections as the step's evaluator says. */
+/** Returns a function that compares two corrections according to the step's evaluator. */
 function comparison({ voting, outputSchema }: ReviewSubject) {
   const evaluator: Evaluator = JSON.parse(voting.evaluator ?? '{}')
   const giveTurns = turnsByLength()

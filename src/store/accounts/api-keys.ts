@@ -270,7 +270,7 @@ export async function rotateApiKey(
       )
       .onConflictDoNothing(),
     handOver(old.id),
-    // An earlier successor took the views that the key had then. It was revoked because its secret was lost.
+    // An earlier successor, revoked because its secret was lost, took the views that the key had then.
     handOver(sql`(select ${apiKeys.replacedBy} from ${apiKeys} where ${isOld})`),
     database
       .update(apiKeys)

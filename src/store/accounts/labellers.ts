@@ -5,8 +5,8 @@ import { users } from '../schema/accounts.ts'
 
 /**
  * The statement that marks the labelers whose ids a query returns. Run it before deleting one of their records, because
- * a repeated run would no longer find them. No walk checks marked labelers before the deletion must be over, so none
- * can find the record and unmark them in between.
+ * a repeated run would no longer find them. Walks don't check marked labelers until the deletion must be over, so no
+ * walk can find the record and unmark them in between.
  */
 export const markLabellers = ({ database, organization }: Store, ids: SQL, now: number) =>
   database

@@ -31,7 +31,7 @@ const CHANGES = rowSet(['before', 'after'])
 /**
  * Gives an epoch with these shards to the next projects after a key that need one. Returns the last project's key, or
  * null if there are no more. Safe to run twice or concurrently, because a change is based on the epochs that it
- * replaces. A write that takes effect too late for every isolate to know about the epoch in time changes nothing.
+ * replaces. A write changes nothing if it takes effect too late for every isolate to know about the epoch in time.
  */
 export async function placeProjects(
   { database }: UnscopedStore,

@@ -160,7 +160,7 @@ export function releaseViews(
 
 /**
  * The statement that gives a replaced key's views to its successor, in all of the organization's projects. A view stays
- * behind if the successor already has one of the same page with the same name.
+ * behind if the successor already has a view of the same page with the same name.
  */
 export const handOverViews = (
   { database, organization }: Store,

@@ -114,7 +114,7 @@ export async function releaseLease(
 }
 
 /**
- * Releases a job that must wait until a given time. It stays pending, but nobody can claim it earlier. Cron sends it
+ * Releases a job that has to wait until a given time. It stays pending, but nobody can claim it earlier. Cron sends it
  * when the time comes. This run isn't counted as an attempt.
  */
 export async function postponeAttribution(

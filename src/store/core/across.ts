@@ -69,7 +69,7 @@ function patienceMs({ deadline }: Store): number {
   return remainingMs > deadline.attemptMs ? remainingMs - deadline.attemptMs / 2 : remainingMs
 }
 
-/** Items by the stores of the databases that they're in. */
+/** Items, grouped by the store of the database that they're in. */
 export interface Grouped<Item> {
   groups: ReadonlyMap<Store, Item[]>
   /** The items that may be in a database that didn't respond. */
@@ -263,7 +263,7 @@ export function oldestOf(times: readonly (readonly number[])[], limit: number): 
   return all.length > limit ? all.toSorted((one, other) => other - one)[limit - 1] : undefined
 }
 
-/** Compares places in a list that's sorted by all of its values in one direction. */
+/** Compares places in a list that's sorted by all of their values in the same direction. */
 export const placeOrder =
   (direction: 'ascending' | 'descending') =>
   (one: readonly (string | number)[], other: readonly (string | number)[]): number => {

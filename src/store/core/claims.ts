@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm'
 import { reviewClaims } from '../schema/reviews.ts'
 import { spans } from '../schema/spans.ts'
 
-/** Who is reviewing a span, until when. */
+/** Who is reviewing a span, and until when. */
 export interface SpanClaim {
   /** A user's id, or the id of a key that acts for no user. */
   heldBy: string
@@ -14,8 +14,8 @@ const ofSpan = sql<string | null>`iif(${spans.claimedBy} is null and ${spans.vot
   where claimed.trace_key = ${spans.traceKey} and claimed.span_id = ${spans.id}))`
 
 /**
- * The claims on the current span besides the one in its row, for `toClaims`. Spans that nobody claimed or voted on cost
- * no lookup. The query is nested, because drizzle drops the table's name from columns in a selection of one table.
+ * The claims on the current span besides the one in its row, for `toClaims`. Spans that nobody has claimed or voted on
+ * cost no lookup. The query is nested, because drizzle drops the table's name from columns in a selection of one table.
  */
 export const moreClaims = sql<string | null>`${ofSpan}`
 
@@ -35,7 +35,7 @@ export function toClaims({ claimedBy, claimedUntil, moreClaims }: ClaimColumns):
   ]
 }
 
-/** The columns without claims that ended. */
+/** The columns without claims that have ended. */
 export function withoutClaims(columns: ClaimColumns, hasEnded: (claim: SpanClaim) => boolean): ClaimColumns {
   const { claimedBy: heldBy, claimedUntil: until } = columns
   const more = toClaims({ ...columns, claimedBy: null }).filter(claim => !hasEnded(claim))

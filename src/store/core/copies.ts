@@ -332,8 +332,8 @@ export async function listUncopied({ database }: UnscopedStore, limit: number, f
 }
 
 /*
- * A shard's own row of `sweeps` records that the rows that are older than the shard have been logged for it: the number
- * of the last one, and the tables.
+ * A shard's own row of `sweeps` records that all rows older than the shard have been logged for it: the number of the
+ * last change, and the tables.
  */
 const SEED = 'seed'
 const TABLES = COPIED.map(({ name }) => name).join()

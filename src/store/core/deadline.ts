@@ -9,8 +9,8 @@ import {
 import { classifyFault, TimedOut } from './faults.ts'
 
 /**
- * How much longer a request or job may wait for D1 and R2. Only time in which at least one call is in flight is
- * subtracted: parallel calls use up the time once, and a client's slow upload uses none.
+ * How much longer a request or job may wait for D1 and R2. Only time in which at least one call is in flight counts:
+ * parallel calls use up the time once, and a client's slow upload uses none.
  */
 export class Deadline {
   readonly attemptMs: number

@@ -17,8 +17,8 @@ export const isModelCall = (span: 'call' | 'below' | 'spans') =>
   sql.raw(`(${span}.model is not null or ${span}.usage is not null or ${span}.cost_usd is not null)`)
 
 /**
- * A value computed over the calls that name a `call` as their parent. Null if there are none. The index has them side
- * by side.
+ * A value computed over the calls that name a `call` as their parent. Null if there are none. The index stores them
+ * side by side.
  */
 const below = (call: 'call' | 'used' | 'spans', value: string) => sql`(
   select ${sql.raw(value)} from ${spans} as below

@@ -83,7 +83,7 @@ export const isUnreviewed = sql`(${hasOutput} and not ${isReviewed})`
 
 /**
  * Whether the current span has its root's text, so that a review of it counts for the root. `root` is the root's alias.
- * A span that also received a null output may have no text now, and doesn't share any.
+ * A span that also received a null output may have no text now, so it doesn't share any.
  */
 export const sharesTextWith = (root: string, span: string) => {
   const column = (alias: string, name: string) => sql.raw(`${alias}.${name}`)

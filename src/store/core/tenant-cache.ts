@@ -5,8 +5,8 @@ interface Share<Value> {
 
 /**
  * A map that an isolate keeps between requests, in which each tenant has a bounded share. A full share evicts the
- * tenant's own least recently used entry. A full cache evicts entries of the tenant that hasn't used it for longest. So
- * no matter how many entries a tenant asks for, it takes at most one share from the others.
+ * tenant's own least recently used entry. A full cache evicts entries of the tenant that hasn't used it for the longest
+ * time. So no matter how many entries a tenant asks for, it takes at most one share from the others.
  */
 export class TenantCache<Value> {
   readonly #maxBytes: number

@@ -47,7 +47,7 @@ const isInForce = (span: string, review: string): SQL => {
 
 /**
  * The cases that follow from the current decisions and the latest answers of traces. Decisions and answers from before
- * counts were kept make no cases.
+ * counts were kept yield no cases.
  */
 const casesNow = (ofTraces: SQL | undefined): SQL => {
   const changed = sql`(

@@ -59,7 +59,7 @@ interface EntryDecision extends Partial<EntryValues> {
   outputRevision: string
 }
 
-/** A change of one item. Fields that it leaves out stay as they were. */
+/** A change to one item. Fields that it leaves out stay as they were. */
 export interface EntryDraft extends ItemPlace, Partial<EntryDecision> {
   change: DatasetChange
   /** The dataset's id. It's created with its first item. */
@@ -149,7 +149,7 @@ export const ENTRY_ROW = ENTRIES.row
 
 const flag = (value: boolean | undefined) => (value === undefined ? undefined : Number(value))
 
-/** Encodes a change for `entryStatements`. `ordinal` orders it among the others of its batch, from 1. */
+/** Encodes a change for `entryStatements`. `ordinal` is its position in the batch, from 1. */
 export const encodeEntry = (draft: EntryDraft, ordinal: number) =>
   ENTRIES.encode({
     ordinal,
@@ -193,7 +193,7 @@ const NO_DECISION = {
   outputRevision: undefined,
 }
 
-/** A condition on `row` that an item is the same as one in `dataset_entries`, under an alias. */
+/** Whether the item in `row` is the one in `dataset_entries`, under an alias. */
 const isItem = (alias: string, row: Readonly<Record<(typeof PLACE)[number], SQL>>): SQL => {
   const column = (name: string) => sql.raw(`${alias}.${name}`)
   return sql`(${column('project_key')} = ${row.projectKey} and ${column('step_id')} = ${row.stepId}
@@ -351,7 +351,7 @@ export const isOfLiveOwner = (store: Store): SQL => {
     : isOfProject
 }
 
-/** Whether any of these changes would be appended now. For a statement before those that append them. */
+/** Whether any of these changes would be appended now. Use it in a statement before those that append them. */
 export const isUnchangedItem = (store: Store, rows: string, mayAppend: SQL): SQL => sql`exists (
   select 1 from ${ENTRIES.from(rows)} where ${mayAppend} and ${ENTRIES.row.basedOn} = coalesce((
     select max(last.sequence) from ${datasetEntries} as last cross join ${datasets}

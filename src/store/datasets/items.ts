@@ -138,7 +138,7 @@ export interface HeadPage {
 }
 
 /**
- * Finds items by id, without their values. Those that aren't in the dataset at the version are missing. If several
+ * Finds items by id, without their values. Items that aren't in the dataset at the version are missing. If several
  * databases have an item with the same id, the newest trace's is found.
  */
 export async function findHeads(

@@ -40,7 +40,7 @@ export const isGateOf = ({ projectKey, stepId }: Step): SQL =>
 /** Whether a step has no gate. */
 export const hasNoGate = (step: Step): SQL => sql`not exists (select 1 from ${gates} where ${isGateOf(step)})`
 
-/** Allows a step's first version to be active if there's no gate, or if the request has a reason to override it. */
+/** Allows a step's first version to be active if there's no gate, or if the request gives a reason to override it. */
 export const permitFirst = (step: Step, override: string | undefined): Permit =>
   override === undefined
     ? { holds: hasNoGate(step), reason: null }

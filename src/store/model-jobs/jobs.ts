@@ -57,7 +57,7 @@ export const holdsJob = (store: Store, job: ModelJob): SQL =>
 /**
  * The statement that requests a job, to run alone or in the batch of the write that causes it. A job that has ended
  * starts over. A pending one absorbs the request; with `runsAgain`, it runs once more if a run has already begun. With
- * `when`, it depends on a condition. Returns a row if the request changed anything.
+ * `when`, the request depends on a condition. Returns a row if the request changed anything.
  */
 export function requestModelJob(
   { database, organization }: Store,

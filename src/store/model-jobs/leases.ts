@@ -15,7 +15,7 @@ const isHeld = (token: string) => sql`${modelJobs.leaseToken} = ${token}`
 
 /**
  * Claims a pending job that nobody holds, for `MODEL_JOB_LEASE_MS` from `now`. Returns undefined if there is no such
- * job, or `failed` if it has failed, because it was claimed too often or earlier.
+ * job, or `failed` if it has failed: either now, because it was claimed too often, or earlier.
  */
 export async function claimModelJob(
   store: Store,

@@ -28,7 +28,7 @@ export interface AssignableSpan extends Assignable {
   projectKey: number
 }
 
-/** How many people must review the current span. */
+/** How many people need to review the current span. */
 const reviewersOf = (projectKey: number | SQLWrapper): SQL<number> => policyOf(projectKey, spans.stepId).reviewers
 
 /** Finds which of these spans in one database need review, in the same order. Takes one round trip. */

@@ -189,9 +189,7 @@ const touchTrace = (store: Store, ofTrace: SQL | undefined, isThis: SQL | undefi
     at,
   )
 
-/**
- * The statement that marks a trace as one with negative feedback, or not. Writes nothing if the flag is already right.
- */
+/** The statement that updates a trace's flag for negative feedback. Writes nothing if the flag is already right. */
 const flagNegative = ({ database }: Store, ofTrace: SQL | undefined, value: SQL) =>
   database
     .update(traces)

@@ -302,7 +302,7 @@ const isRecorded = (
     promptVersionIds && isOneOf(recorded.promptVersionId, promptVersionIds),
   )
 
-/** Whether a time is on the filter's days. */
+/** Whether a time is within the filter's days. */
 const isInRange = (time: SQLiteColumn, { reviewedFrom, reviewedTo }: DecisionFilter): SQL | undefined =>
   and(
     reviewedFrom === undefined ? undefined : gte(time, reviewedFrom * DAY_MS),

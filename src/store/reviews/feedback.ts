@@ -383,7 +383,7 @@ const markReplacedLabellers = (store: Store, drafts: readonly FeedbackDraft[], n
   )
 
 /**
- * Adds the labelers in the rows of `WRITTEN` that `from` has. Leave out those whose feedback isn't stored, because
+ * Adds the labelers in the rows of `WRITTEN` that `from` contains. Leave out those whose feedback isn't stored, because
  * refused feedback must leave nothing behind. Fills in a missing name, and unmarks a labeler who has feedback again.
  */
 const addLabellers = (store: Store, from: SQL) =>

@@ -3,7 +3,7 @@ import { type Acceptance, MAX_WATCHED } from '../../domain/watch.ts'
 import { reviews } from '../schema/reviews.ts'
 import { traces } from '../schema/traces.ts'
 
-/** Which first decisions on outputs of a version to read. */
+/** Which first decisions on a version's outputs to read. */
 export interface FirstDecisions {
   versionId: SQL | string
   projectKey: SQL | number
@@ -18,7 +18,7 @@ export interface FirstDecisions {
   last?: DecisionPlace | undefined
 }
 
-/** A decision's place in order. */
+/** A decision's place, by which decisions are sorted. */
 export type DecisionPlace = readonly [createdAt: number, traceKey: number, spanId: string]
 
 /** The decisions that a watch counts on one version, with the counts when it looked. */

@@ -19,7 +19,7 @@ interface Progress {
   isMinimum: boolean
 }
 
-/** What each reviewer did on each of the given days, and has left to do. Takes one round trip. */
+/** What each reviewer did on each of the given days, and what they have left to do. Takes one round trip. */
 export async function readProgress(
   store: Store,
   project: Project,

@@ -53,7 +53,7 @@ export interface Stretch {
    * assignments, 1 for unassigned spans. For `random`: the shuffle factor. Otherwise 0.
    */
   key: number
-  /** For `random`: the traces before `from`, back in time to `until`. */
+  /** For `random`: the traces before `from`, back to `until`. */
   from: TracePosition
   until: TracePosition
   /** For `random`: the time at which the first lap began. Earlier traces come first. */
@@ -177,7 +177,7 @@ async function findEdges(store: Store, project: Project, query: QueueQuery): Pro
 }
 
 /**
- * The traces that may have something to review, in parts that an index has in order: open traces, and traces that the
+ * The traces that may have something to review, in parts that an index keeps in order: open traces, and traces that the
  * policy left out, if the query asks for them or the policy has changed since. If the query includes spans that aren't
  * steps of a pipeline, every trace may have some, because such spans don't keep a trace open.
  */

@@ -30,7 +30,7 @@ export function reviewedOn({ database }: Store, project: Project, { from, to }: 
     .having(sql`sum(reviewed) > 0`)
 }
 
-/** What each reviewer has done today, most first. */
+/** How many spans each reviewer has reviewed today, most first. */
 export function toToday(rows: readonly { userId: string; reviewed: number }[]) {
   const sums = new Map<string, number>()
   for (const { userId, reviewed } of rows) sums.set(userId, (sums.get(userId) ?? 0) + reviewed)

@@ -250,7 +250,7 @@ export interface ReviewDraft {
   endsVoting: boolean
   /** Its changes to datasets. */
   entries: readonly EntryDraft[]
-  /** Whether cron must bring the trace's items up to date, because `entries` is incomplete. */
+  /** Whether cron needs to bring the trace's items up to date, because `entries` is incomplete. */
   isUnsettled: boolean
 }
 

@@ -23,7 +23,7 @@ export const copiedChanges = sqliteTable(
 export const copies = sqliteTable(
   'copies',
   {
-    /** 0 for rows that belong to no organization anymore. */
+    /** 0 for rows that no longer belong to an organization. */
     organizationKey: integer('organization_key').primaryKey(),
     sequence: integer('sequence').notNull(),
   },

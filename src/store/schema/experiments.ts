@@ -19,7 +19,7 @@ export const experiments = sqliteTable(
     projectKey: integer('project_key').notNull(),
     datasetId: text('dataset_id').notNull(),
     stepId: text('step_id').notNull(),
-    /** A hash of the request, to tell a repeated one from another with the same id. */
+    /** A hash of the request, which distinguishes a repeated request from a different one with the same id. */
     requestHash: text('request_hash').notNull(),
     /** The dataset's version. */
     version: text('version').notNull(),
@@ -131,7 +131,7 @@ export const experimentResults = sqliteTable(
     reviewedAt: integer('reviewed_at'),
     /** Identifies the write that stored the output. */
     writtenBy: text('written_by').notNull(),
-    /** A hash of the output or the error, to tell a repeated result from another. */
+    /** A hash of the output or the error, which distinguishes a repeated result from a different one. */
     contentHash: text('content_hash').notNull(),
     /** `FieldAgreement`s as a JSON array: the paths that agree, and those that don't. */
     fields: text('fields').notNull(),

@@ -3,8 +3,8 @@ import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlit
 import { MODEL_JOB_KINDS, MODEL_JOB_STATUSES } from '../../domain/model-job.ts'
 
 /**
- * The state of everything that asks a model apart from attribution, one row for each subject that was ever requested.
- * This row is authoritative; a queue message is only a hint.
+ * The state of all jobs that ask a model, except attribution: one row for each subject that was ever requested. This
+ * row is authoritative; a queue message is only a hint.
  */
 export const modelJobs = sqliteTable(
   'model_jobs',

@@ -31,7 +31,7 @@ export const reviewPolicySteps = sqliteTable(
   'review_policy_steps',
   {
     projectKey: integer('project_key').notNull(),
-    /** One of the step's names, or '' for the steps without a row. */
+    /** One of the step's names, or '' for the steps without a row of their own. */
     stepId: text('step_id').notNull(),
     sample: real('sample').notNull(),
     reviewers: integer('reviewers').notNull(),

@@ -43,8 +43,8 @@ interface PageQuery<Place> {
 const SPANS_AT_ONCE = 200
 
 /**
- * A page of the spans that `listSpans` would list and that have a text. Looks at the spans of up to 500 traces or 8 MiB
- * of values in each database, so `spans` may be short even if more spans follow.
+ * A page of the spans that `listSpans` would list and that contain the sought text. Looks at the spans of up to 500
+ * traces or 8 MiB of values in each database, so `spans` may be short even if more spans follow.
  */
 export async function searchSpans(
   store: Store,
@@ -92,7 +92,7 @@ async function findSpanHitsIn(
   return foundOf(store, page, limit, end)
 }
 
-/** The page of a search that has gone on to a place. */
+/** The page of a search that has reached the place `goesOnAt`. */
 function foundOf<Item extends Place, Place>(
   { shard }: Store,
   { hits, isOver, end, missed }: SearchPage<Item, Place>,

@@ -10,7 +10,7 @@ import { feedback, reviews } from '../schema/reviews.ts'
 import { observations, spans } from '../schema/spans.ts'
 import type { CommentHead, ObservationHead, SpanHead } from './heads.ts'
 
-/* The texts of spans as they are now: reads them, and finds a text in them. */
+/* The texts of spans as they are now: reads them, and finds text in them. */
 
 export const MATCHED_FIELDS = ['input', 'output', 'approvedOutput', 'state', 'name', 'stepId', 'comment'] as const
 
@@ -186,7 +186,7 @@ export interface Found {
   isLeftOut: boolean
 }
 
-/** Finds a text in a span. */
+/** Finds the sought text in a span. */
 export function findIn(texts: SpanTexts, read: ReadTexts, sought: SoughtText): Found {
   const { spanId, names, output, approved, inputs, messageCount, comments } = texts
   const matches: TextMatch[] = []
@@ -232,7 +232,9 @@ function stateOf({ given, state }: SpanTexts, read: ReadTexts): Map<string, Read
   ])
 }
 
-/** Finds a text in inputs as they're shown, merged. Inputs that can't be merged here are searched one by one. */
+/**
+ * Finds the sought text in inputs as they're shown, merged. Inputs that can't be merged here are searched one by one.
+ */
 function snippetInInputs(inputs: readonly ReadText[], messageCount: number, sought: SoughtText): string | undefined {
   const isMerged = inputs.length > 1 || messageCount > 0
   if (!isMerged || inputs.some(({ isBeginning }) => isBeginning)) {

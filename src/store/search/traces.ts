@@ -44,8 +44,8 @@ interface PageQuery {
 }
 
 /**
- * A page of a project's matching traces with a text, newest first. Looks at up to 500 traces or 8 MiB of values in each
- * database, in round trips of up to 1 MiB, so `items` may be short even if more traces follow.
+ * A page of a project's matching traces that contain the sought text, newest first. Looks at up to 500 traces or 8 MiB
+ * of values in each database, in round trips of up to 1 MiB, so `items` may be short even if more traces follow.
  */
 export async function searchTraces(
   store: Store,

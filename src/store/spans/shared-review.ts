@@ -270,7 +270,7 @@ export async function showShared<Span extends SpanDetail>(
 export const shownLength = ({ input, output, approvedOutput, state, metadata }: SpanDetail): number =>
   [input, output, approvedOutput, metadata, ...Object.values(state)].reduce((sum, { text }) => sum + text.length, 0)
 
-/** Whether what the root shows must be read from the reviewed span. */
+/** Whether what the root shows needs to be read from the reviewed span. */
 const hasOwnValues = ({ review, hasOpinions }: SharedReview): boolean => review?.state === 'corrected' || hasOpinions
 
 /**

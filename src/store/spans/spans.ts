@@ -270,7 +270,7 @@ function reasonOf(draft: SpanDraft, row: RefusedRow | undefined, placement: Plac
   if (!row || traceKey === null) return 'trace_missing'
   if (row.isTaken === 1) return 'on_other_trace'
   if (row.hasVersion === 0) return 'prompt_version_missing'
-  // If not, its values were placed under an earlier trace, and the current one has arrived in the meantime.
+  // Values that aren't under this trace were placed under an earlier one, and this one has arrived in the meantime.
   const placed = [draft.input, draft.output].map(value => value && placement.get(value))
   const isPlaced = placed.every(value => value !== undefined && [null, traceKey].includes(value?.traceKey ?? null))
   return isPlaced ? undefined : 'trace_missing'

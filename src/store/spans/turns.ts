@@ -109,8 +109,8 @@ async function showTurns<Item extends ScannedTurn>(
 }
 
 /**
- * The span to show for a trace: the root if it has an output, else the last of its steps with one, judging by a limited
- * number of them, else the root.
+ * The span to show for a trace: the root if it has an output, or else the last step that has one. If there is none, the
+ * root. Considers a limited number of steps.
  */
 const shownSpanId = sql<string | null>`coalesce(
   (select root.id from ${spans} root

@@ -19,7 +19,7 @@ export interface GuidelineRecord {
 
 /**
  * Whether a row of `guidelines` is a step's. The row may have any of the step's names. Steps that got the same name may
- * each have left a row; the one with a text is the step's.
+ * each have left a row; the one that has text is the step's.
  */
 const isOfStep = (projectKey: number, stepId: string | SQL): SQL =>
   sql`(${guidelines.projectKey} = ${projectKey} and ${guidelines.stepId} = (

@@ -27,7 +27,7 @@ export async function listNearTexts(
 ): Promise<Page> {
   const { organization } = store
   const key = JSON.stringify([project.key, query.kind, query.name, query.limit, query.after])
-  // Counted from before the query: what it finds may change while the answer is on its way.
+  // Taken before the query, because what the query finds may change while the answer is on its way.
   const readAt = Date.now()
   const known = pages.get(organization.id, key)
   if (known && readAt - known.readAt < NEAR_TEXTS_MS) return known.page
@@ -50,13 +50,13 @@ export async function changingTexts<Result>(
   }
 }
 
-/** What an entry takes up in memory, rounded up: strings hold one or two bytes a character. */
+/** What an entry takes up in memory, rounded up: strings take one or two bytes per character. */
 const bytesOf = (key: string, { items }: Page): number =>
   ENTRY_BYTES + 2 * key.length + items.reduce((sum, item) => sum + ITEM_BYTES + 2 * lengthOf(item), 0)
 
 const lengthOf = ({ content, title, name, outputSchema }: ActiveText): number =>
   content.length + title.length + name.length + (outputSchema?.text.length ?? 0)
 
-/** A page's and an item's objects, ids, and times. */
+/** What a page and an item take up besides their strings: objects, ids, and times. */
 const ENTRY_BYTES = 500
 const ITEM_BYTES = 1000

@@ -99,7 +99,7 @@ export async function listGroups(
 
 const positionOf = ({ timestamp, id }: TracePosition): TracePosition => ({ timestamp, id })
 
-/** The traces that a page scans, newest first, and the last of them, with whether there are no more. */
+/** The traces that a page scans, newest first, and the last of them. `isEnd`: there are no more traces. */
 async function scan(
   store: Store,
   project: Project,
@@ -123,7 +123,7 @@ async function scan(
   return { scanned, last: last && { ...positionOf(last), isEnd: nextPlace === null } }
 }
 
-/** The traces in one database. Those past the first with `fits` 0 have too much metadata together. */
+/** The traces in one database. `fits` is 0 once their metadata exceeds `maxBytes` in total. */
 function scanIn(
   store: Store,
   project: Project,
@@ -158,7 +158,7 @@ function scanIn(
 const isListed = (store: Store, project: Project, { kind }: GroupFilter): SQL =>
   matches(store, project, { kind, fields: [] }) ?? sql`true`
 
-/** Groups scanned traces, except by those values of the first trace that earlier pages have listed. */
+/** Groups scanned traces by their values, except for the first trace's values that earlier pages have listed. */
 function* gather(scanned: readonly ScannedTrace[], path: string, after: GroupPlace | undefined): Work<FoundGroup[]> {
   const groups = new Map<string, FoundGroup>()
   const listed = new Set<string>()
@@ -204,7 +204,7 @@ const GROUPS = rowSet(['value'])
 
 interface NewGroup {
   group: FoundGroup
-  /** The time of its oldest trace. Null if that one is beyond the traces that were probed. */
+  /** The time of its oldest trace. Null if that trace is beyond the ones that were probed. */
   oldestAt: number | null
 }
 
@@ -238,7 +238,7 @@ async function findNewAcross(
     .slice(0, limit)
 }
 
-/** Like `findNewAcross`, in one database, with whether all of the group's traces were probed. */
+/** Like `findNewAcross`, in one database. Also says whether all of a group's traces were probed. */
 async function findNew(
   store: Store,
   project: Project,
@@ -272,7 +272,8 @@ async function findNew(
       positionIs(time, '>', after.at),
       positionIs(time, '<=', after.until),
     )})`
-  // `json_each` reads the groups in their order, so only those up to the limit are looked up. A sort would need all.
+  // `json_each` reads the groups in their order, so only those up to the limit are looked up. A sort would need all
+  // groups.
   const isProbed =
     store.shards.length === 1
       ? sql`1`

@@ -29,7 +29,7 @@ const isUndeleted = ({ organization }: Bound) =>
 
 /**
  * A subquery, under the alias `unpurged`, for the keys and projects of the organization's deleted traces that wait for
- * their purge. Considers at most 5,000 of the deployment's.
+ * their purge. Considers at most 5,000 of the deployment's deleted traces.
  */
 export const unpurgedTraces = ({ organization }: Store): SQL => sql`(
   select scanned.key, scanned.project_key from (

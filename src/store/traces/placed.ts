@@ -135,7 +135,9 @@ const placesOfSpans = (store: Store, ids: readonly string[]): Promise<Places> =>
       .where(and(isOneOf(spans.id, ids), isLiveTraceOf(organization.key))),
   )
 
-/** Groups what belongs to spans by the stores of those spans, in order. Spans that don't exist are in any group. */
+/**
+ * Groups what belongs to spans by the stores of those spans, in order. A span that doesn't exist can be in any group.
+ */
 export const groupBySpan = async <Item>(
   store: Store,
   items: readonly Item[],
@@ -158,7 +160,7 @@ export const storeOfFeedback = async (store: Store, id: string): Promise<Store> 
 const isLiveTraceOf = (organizationKey: number): SQL | undefined =>
   and(eq(traces.organizationKey, organizationKey), isNull(traces.deletedAt))
 
-/** The store that has each id, or else any of them. */
+/** The store that has each id, or else any store. */
 async function newestPlaces(
   store: Store,
   ids: readonly string[],

@@ -22,7 +22,7 @@ const ORDERS: Record<TraceOrder, { value: SQL; step: number }> = {
   cost: { value: traceCost, step: SORTED_STEP_TRACES },
 }
 
-/** A trace's place in a sorted list. Those without a value come last. */
+/** A trace's place in a sorted list. Traces without a value come last. */
 interface Ranked extends TracePosition {
   value: number
 }

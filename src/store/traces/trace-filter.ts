@@ -108,8 +108,9 @@ export const positionIs = (time: Time, relation: '<' | '<=' | '>' | '>=', { time
 }
 
 /**
- * The condition to search by if there are no metadata filters: the trace's id; that it's in flight or has a negative
- * rating, which is true of few traces; or its name. Each has an index in time order.
+ * The condition to search by if there are no metadata filters: that the trace has the filter's id, is in flight, has a
+ * negative rating, or has the filter's name. Few traces are in flight or have a negative rating. Each condition has an
+ * index in time order.
  */
 export function indexedCondition({ id, name, status, rating }: TraceFilter): SQL | undefined {
   if (id !== undefined) return eq(traces.id, id)

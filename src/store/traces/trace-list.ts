@@ -180,7 +180,7 @@ async function mergedPage<Trace extends TraceSummary>(
 
 const toPosition = (trace: TracePosition): TracePosition => trace
 
-/** A trace to search for a text. */
+/** A trace to search for text. */
 export interface SearchedTrace extends TracePosition {
   key: number
   rootSpanId: string
@@ -189,7 +189,7 @@ export interface SearchedTrace extends TracePosition {
 }
 
 /**
- * Finds the traces in one database that a search for a text starts from. The page may start with a trace, instead of
+ * Finds the traces in one database that a search for text starts from. The page may start with a trace, instead of
  * after it.
  */
 export async function findSearched(

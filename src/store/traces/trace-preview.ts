@@ -6,8 +6,9 @@ import { observations, spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
 
 /*
- * The beginnings of a trace's input and output, for lists. They're the root's. In telemetry, a root is often just a web
- * request, so if it has none, the input is that of the first step that has one, and the output that of the last.
+ * The beginnings of a trace's input and output, for lists. They come from the root. In telemetry, a root is often just
+ * a web request. If it has no input, the first step with an input provides it; if it has no output, the last step with
+ * an output does.
  */
 
 /** Null if there is none. */

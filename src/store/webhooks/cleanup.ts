@@ -38,13 +38,13 @@ async function receiversFor(
     from ${RECEIVERS.from(RECEIVERS.encodeAll(found))}) receiver`
 }
 
-/** Whether a delivery is of an event that a condition selects. */
+/** The query for the keys of the deliveries of events that a condition selects. */
 const deliveriesOf = (condition: SQL, receivers: SQL): SQL => sql`
   select receiver.key, event.sequence from ${webhookEvents} event cross join ${receivers}
   where ${condition} and receiver.organization_key = event.organization_key
     and (receiver.project_key = event.project_key or receiver.project_key is null)`
 
-/** The condition on deliveries that they're about events that a condition selects. */
+/** Whether a delivery is of an event that a condition selects. */
 const isDeliveryOf = (condition: SQL, receivers: SQL): SQL =>
   sql`(webhook_key, sequence) in (${deliveriesOf(condition, receivers)})`
 
@@ -66,8 +66,8 @@ export async function deleteEvents(store: Store, condition: SQL): Promise<boolea
 
 /**
  * Replaces a deleted user's id in some of a project's events, and in what receivers answered, which may repeat the
- * event. With null, in the organization's other events. Returns the last event's sequence, or null if there are no
- * more.
+ * event. With null, does so in the organization's events that belong to no project. Returns the last event's sequence,
+ * or null if there are no more.
  */
 export async function renameInEvents(
   store: Store,

@@ -151,7 +151,7 @@ export async function findDelivery(
   return found.flat()[0]
 }
 
-/** Lets the next run look at a webhook, even if it rests. */
+/** Lets the next run look at a webhook, even if it's resting. */
 function wake(
   { database, outbox }: Store,
   { key, projectKey }: Pick<WebhookRecord, 'key' | 'projectKey'>,

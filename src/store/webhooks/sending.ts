@@ -147,8 +147,9 @@ export interface ClaimedDelivery {
 }
 
 /**
- * Claims the due deliveries of webhooks that don't rest, a few of each in each database, for `DELIVERY_LEASE_MS`. The
- * oldest deliveries of each webhook come first. A database that doesn't respond is left out for the rest of the run.
+ * Claims the due deliveries of webhooks that aren't resting, a few of each in each database, for `DELIVERY_LEASE_MS`.
+ * The oldest deliveries of each webhook come first. A database that doesn't respond is left out for the rest of the
+ * run.
  */
 export async function claimDeliveries(
   store: Store,
@@ -307,8 +308,8 @@ async function inEach(
 }
 
 /**
- * Gives the webhooks of a run back, and stores when a run has to look at each of them again: when its next delivery is
- * due and its rest is over. Returns the earliest time, or null if there's nothing left. Both happen at once, so that a
+ * Gives a run's webhooks back, and stores when a run has to look at each of them again: when its next delivery is due
+ * and its rest is over. Returns the earliest time, or null if there's nothing left. Both happen at once, so that a
  * message that arrives now finds either a free webhook, or a run that sees its event.
  */
 export async function giveBackReceivers(
