@@ -57,7 +57,7 @@ function mustFit(statements: readonly Statement[]): void {
 }
 
 describe('a request stays within D1’s limits for', () => {
-  /** A batch of as many events as fit. */
+  /** A batch with as many events as fit. */
   function batchOf(type: string, bodyOf: (index: number) => object): object {
     const events: object[] = []
     let bytes = '{"events":[]}'.length

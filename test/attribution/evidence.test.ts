@@ -306,7 +306,7 @@ describe('an error that spread through the trace', () => {
     expect(originOf({ root: { input: 'How much is Elm Street?' }, steps })).toBe('reader')
   })
 
-  it('is located in the step that took a superseded value although the right one was there', () => {
+  it('is located in the step that used a superseded value although the right one was available', () => {
     const steps = {
       count: { output: 'First count: 5504.80' },
       recount: { output: 'After the recount: 6120.40' },

@@ -103,7 +103,7 @@ describe('a request for an attribution', () => {
     },
   )
 
-  it('must come first, because a result is a 404 without a request', async ({ expect }) => {
+  it('must come first, because the result is a 404 without one', async ({ expect }) => {
     const { result } = await newDisputed()
     expect(await result()).toMatchObject({
       status: 404,
@@ -196,7 +196,7 @@ describe('a request for an attribution', () => {
     },
   )
 
-  it('produces one result together with a concurrent request', async ({ expect }) => {
+  it('shares one result with concurrent requests', async ({ expect }) => {
     for (const bindings of [env, withoutQueue()]) {
       const { ask, stored } = await newDisputed()
       const responses = await Promise.all([ask(bindings), ask(bindings), ask(bindings)])

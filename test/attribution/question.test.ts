@@ -38,7 +38,7 @@ async function written(subject: Subject, findings: readonly Finding[] = []) {
   return { instructions, tokens: tokensOf(instructions) + tokensOf(material), linesOf, step, outlines }
 }
 
-/** A distinct text of about this many bytes. */
+/** A distinct string of about this many bytes. */
 const longText = (name: string, bytes: number) => `${name} begins ${'lorem ipsum '.repeat(bytes / 12)} ${name} ends`
 
 /**

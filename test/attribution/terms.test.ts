@@ -48,7 +48,7 @@ describe('words', () => {
     expect(words('Réservations')).toEqual(words('reservation'))
   })
 
-  it('leave out words that every text has, unless they are names', () => {
+  it('exclude those that appear in every text, unless they are names', () => {
     expect(words('The chair is for her')).toEqual(['chair'])
     expect(words('We asked Ben')).toContain('ben')
   })

@@ -34,7 +34,7 @@ const makeUser = async (org: Org): Promise<string> =>
 const quietly = () => vi.spyOn(console, 'error').mockImplementation(() => {})
 
 describe('a Cloudflare Access user', () => {
-  it('signs in as the user with that email, who may read and review', async ({ expect }) => {
+  it('signs in as the user with the same email, who may read and review', async ({ expect }) => {
     const { org, spanId } = await newReviewed('Yes')
     const userId = await makeUser(org)
     const app = team.page(await team.token({ email: email.toUpperCase() }))

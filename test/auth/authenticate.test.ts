@@ -83,7 +83,7 @@ describe('a key while D1 is slow', () => {
   })
 })
 
-it('a key is looked up again after a slow upload', async ({ expect }) => {
+it('is looked up again after a slow upload', async ({ expect }) => {
   const org = await newOrg()
   const key = await org.keyFor({})
   const upload = async (controller: ReadableStreamDefaultController) => {

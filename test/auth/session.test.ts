@@ -62,7 +62,7 @@ describe('signing in with a key', () => {
       /^countersign=\w{32}; Path=\/; Max-Age=43200; HttpOnly; SameSite=Strict$/,
     )
     expect((await send(request('GET', { cookie: cookieIn(response) }))).status).toBe(200)
-    // Over https, another host on the domain could have set a cookie of this name, so it's ignored.
+    // Over https, another host on the domain could have set a cookie with this name, so it's ignored.
     expect((await page(cookieIn(response)).get('/api/session')).status).toBe(401)
   })
 
@@ -329,7 +329,7 @@ describe('a session ends', () => {
     expect((await page(cookieIn(response)).get('/api/session')).status).toBe(200)
   })
 
-  it('only if there is one, but sign-out also works without one', async ({ expect }) => {
+  it('on sign-out, which also works without a session', async ({ expect }) => {
     for (const caller of [visitor(), page(`__Host-countersign=${'x'.repeat(32)}`), page('__Host-countersign=odd')]) {
       const response = await caller.delete('/api/session')
       expect(response).toMatchObject({ status: 200, body: { id: null } })

@@ -369,7 +369,7 @@ describe('memory', () => {
 })
 
 describe('waitUntil', () => {
-  it('gets, with each event, a promise that resolves when everything is sent', async ({ expect }) => {
+  it('gets a promise with each event, and each promise resolves when everything has been sent', async ({ expect }) => {
     const waiting: Promise<unknown>[] = []
     const { countersign, sent } = newClient(undefined, { waitUntil: promise => waiting.push(promise) })
     const trace = countersign.startTrace('run')

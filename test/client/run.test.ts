@@ -20,7 +20,7 @@ async function readBack(countersign: Countersign, traceId: string) {
 const turn = () => new Promise(resolve => setTimeout(resolve, 1))
 
 describe('a run', () => {
-  it('is recorded with its steps, observations, state and feedback, and read back', async ({ expect }) => {
+  it('is recorded with its steps, observations, state, and feedback, and read back', async ({ expect }) => {
     const org = await newOrg()
     const { countersign, losses } = newWorkerClient(org)
     const { created } = await newPrompt(org, 'generate-answer')

@@ -36,7 +36,7 @@ async function newDataset(stepId = STEP) {
   return { org, id: String(id), path, version, add, change, file }
 }
 
-/** A reviewed span of the step in a trace of its own. */
+/** A reviewed span of the dataset's step, in a trace of its own. */
 async function newItem(
   org: Org,
   { output = { answer: '12' }, ...fields }: { output?: unknown; [field: string]: unknown },
@@ -54,7 +54,7 @@ const lines = (text: string): { [field: string]: unknown }[] =>
     .split('\n')
     .map(line => JSON.parse(line))
 
-/** All files of an export. Checks that each has a correct last line. */
+/** All files in an export. Checks that each file has a correct last line. */
 async function allFiles({ file }: Pick<Awaited<ReturnType<typeof newDataset>>, 'file'>, query: string) {
   const bodies: string[] = []
   for (let cursor: string | null = null; ; ) {
@@ -66,7 +66,7 @@ async function allFiles({ file }: Pick<Awaited<ReturnType<typeof newDataset>>, '
   }
 }
 
-/** The items of an export, from all files. */
+/** The items in all files of an export. */
 const allItems = async (dataset: Awaited<ReturnType<typeof newDataset>>, query = ''): Promise<string[]> => {
   const bodies = await allFiles(dataset, `format=jsonl${query}`)
   return bodies.flatMap(body => {

@@ -15,7 +15,7 @@ const OUTPUT = { answer: 'The warranty is 12 months.' }
 const CORRECTION = { answer: 'The warranty is 24 months.' }
 const STEP = 'generate-answer'
 
-/** A tenant, the dataset of the step under test, and its items. */
+/** A tenant, the dataset for the step under test, and the dataset's items. */
 async function newDataset(tenant?: Org) {
   const org = tenant ?? (await newOrg())
   const list = async () => (await org.read.get('/api/datasets?projectSlug=support')).body.datasets
@@ -26,7 +26,7 @@ async function newDataset(tenant?: Org) {
   return { org, list, dataset, items }
 }
 
-/** A span with input, state, and output in a trace of its own. */
+/** A span with input, state, and output, in a trace of its own. */
 async function newStep(org: Org, { output = OUTPUT, input = { question: 'How long?' }, metadata = {} }: Fields = {}) {
   const trace = await newReviewed(null, org)
   const span_id = crypto.randomUUID()

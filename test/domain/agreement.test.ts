@@ -103,14 +103,14 @@ describe("Cohen's κ", () => {
   })
 })
 
-/** A unit for each place in the raters' lists of labels. A dot is a missing label. */
+/** A unit for each position in the raters' lists of labels. A dot is a missing label. */
 const unitsOf = (...raters: readonly string[]): Labels[] =>
   raters
     .map(labels => labels.split(' '))
     .reduce<string[][]>((units, labels) => labels.map((label, place) => [...(units[place] ?? []), label]), [])
     .map(labels => labels.filter(label => label !== '.'))
 
-/** A unit for each row, which has the number of raters who gave it each label. */
+/** A unit for each row, which says how many raters gave the unit each label. */
 const unitsFrom = (rows: readonly string[]): Labels[] =>
   rows.map(row => row.split(' ').flatMap((count, label) => Array<string>(Number(count)).fill(String(label))))
 

@@ -62,14 +62,14 @@ describe('a bootstrap interval', () => {
     expect(intervalsOf([60, 20, 20], UNITS)).toEqual(intervalsOf([60, 20, 20], UNITS))
   })
 
-  it('of a share is close to the score interval of the same share', ({ expect }) => {
+  it('for a share is close to the score interval for the same share', ({ expect }) => {
     const [agreement] = intervalsOf([600, 200, 200], UNITS)
     const score = wilsonInterval(800, 1000)
     expect(agreement?.low).toBeCloseTo(score?.low ?? 0, 2)
     expect(agreement?.high).toBeCloseTo(score?.high ?? 0, 2)
   })
 
-  it('of α contains the α from which the votes were drawn in about 95% of samples', ({ expect }) => {
+  it('for α contains the true α in about 95% of samples', ({ expect }) => {
     // Each rater gives either label with probability 1/2 and, in half of the units, both copy one: α = 1/2.
     const random = seededRandom(7)
     let covered = 0

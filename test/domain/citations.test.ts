@@ -4,7 +4,7 @@ import { citationsIn } from '../../src/domain/citations.ts'
 const NAMES = ['warranty', 'returns-2', 'loyalty#1', 'faq.md', 'Loyalty program', '1', '2']
 const isName = (name: string): boolean => NAMES.includes(name)
 
-describe('citations in a text', () => {
+describe('citations in text', () => {
   it.for([
     ['in brackets', '24 months [warranty, 2]; see 【1】 and (returns-2).', ['warranty', '2', '1', 'returns-2']],
     ['in a list', 'sources: warranty; Loyalty program.', ['warranty', 'Loyalty program']],
@@ -23,7 +23,7 @@ describe('citations in a text', () => {
     expect(found.map(({ start, end }) => text.slice(start, end))).toEqual(names)
   })
 
-  it('are found in texts that are long or hostile', ({ expect }) => {
+  it('are found in long or hostile text', ({ expect }) => {
     for (const piece of ['a', '[', '(a', 'source ', 'docs:', '`', '-', '1,', '[a']) {
       const text = piece.repeat(300_000)
       expect(citationsIn(`${text} \n[warranty]`, isName).at(-1)?.name).toBe('warranty')

@@ -5,7 +5,7 @@ import { defaultSplit, sampleThreshold, samplingHash } from '../../src/domain/da
 const ids = (count: number) => Array.from({ length: count }, (_, index) => `item ${index}`)
 
 describe("an item's default split", () => {
-  it('is test for about a fifth', ({ expect }) => {
+  it('is `test` for about a fifth of the items', ({ expect }) => {
     const splits = ids(10_000).map(inputHash => defaultSplit({ group: undefined, inputHash }))
     const share = splits.filter(split => split === 'test').length / splits.length
     // Five standard deviations of a binomial with 10,000 trials.
@@ -44,7 +44,7 @@ describe('a sample', () => {
     return from.filter(id => threshold === null || samplingHash(seed, id) <= threshold)
   }
 
-  it('has its size, or all items if there are fewer', ({ expect }) => {
+  it('has the requested size, or all items if there are fewer', ({ expect }) => {
     fc.assert(
       fc.property(fc.nat(60), fc.integer({ min: 1, max: 60 }), fc.string(), (count, size, seed) => {
         expect(sample(seed, ids(count), size)).toHaveLength(Math.min(count, size))

@@ -12,7 +12,7 @@ import {
 const histogramOf = (durations: readonly number[]): DurationHistogram =>
   sumHistograms(durations.map(duration => ({ [bucketOf(duration)]: 1 })))
 
-/** The smallest duration that at least this share of the durations doesn't exceed. */
+/** The smallest duration that's at least as long as this share of the durations. */
 const exact = (durations: readonly number[], share: number): number =>
   durations.toSorted((left, right) => left - right)[Math.ceil(share * durations.length) - 1] ?? 0
 
@@ -42,7 +42,7 @@ describe('a histogram of durations', () => {
     )
   })
 
-  it('has every duration in one of its buckets', ({ expect }) => {
+  it('has a bucket for every duration', ({ expect }) => {
     expect([0, 0.9, 1, 2, 1000, 1e300].map(bucketOf)).toEqual([0, 0, 1, 3, 25, DURATION_BUCKETS - 1])
     expect(percentile(histogramOf([0, 0, 0]), 0.95)).toBe(0)
     expect(percentile(histogramOf([1e12]), 0.5)).toBe(Math.round(LAST_BOUND))

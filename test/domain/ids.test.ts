@@ -21,7 +21,7 @@ describe('new keys', () => {
     expect(all.flat().every(key => key >= firstKeyAt(NOW))).toBe(true)
   })
 
-  it('use every key of a millisecond with one database', () => {
+  it('use every key in a millisecond if there is one database', () => {
     const keys = newKeys(NOW, 4096)
     expect(keys.toSorted((one, other) => one - other)).toEqual(
       Array.from({ length: 4096 }, (_, nth) => firstKeyAt(NOW) + nth),

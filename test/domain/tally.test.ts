@@ -149,7 +149,7 @@ describe('a tally', () => {
   const fields = (from: number, count: number) =>
     Array.from({ length: count }, (_, index) => ({ path: `f${1000 + from + index}`, agrees: true }))
 
-  it('names 200 fields, the same ones in any order of results', ({ expect }) => {
+  it('names the same 200 fields for any order of results', ({ expect }) => {
     const results = [0, 150, 100, 400, 50].map(from => result({ fields: fields(from, 50) }))
     const forward = tallied(results).toJSON()
     expect(forward.fields).toHaveLength(MAX_REPORTED_FIELDS)

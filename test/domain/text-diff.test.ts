@@ -10,7 +10,7 @@ const without = (op: LineChange['op'], lines: readonly LineChange[]): string =>
     .map(({ text }) => text)
     .join('\n')
 
-/** Only a few different lines, so that texts have much in common. */
+/** Only a few different lines, so that the strings have much in common. */
 const aText = fc.array(fc.constantFrom('', 'a', 'b', 'c\r', 'ä 😀'), { maxLength: 30 }).map(lines => lines.join('\n'))
 
 const numbered = (prefix: string, count: number): string[] =>

@@ -4,7 +4,7 @@ import { MAX_SOUGHT_LENGTH, SNIPPET_LENGTH } from '../../src/limits.ts'
 
 const find = (value: unknown, text: string) => snippetInJson(JSON.stringify(value), soughtText(text))
 
-describe('a text is found', () => {
+describe('text is found', () => {
   it.for([
     ['in a string', 'The warranty is void.', 'warranty'],
     ['in another case', 'WARRANTY', 'wArRaNtY'],
@@ -41,7 +41,7 @@ describe('a text is found', () => {
     expect(find(value, text)).toBeUndefined()
   })
 
-  it('in JSON that escapes more characters than it must', ({ expect }) => {
+  it('in JSON that escapes more characters than it needs to', ({ expect }) => {
     expect(snippetInJson('{"caf\\u00e9":1}', soughtText('café'))).toBe('café')
     expect(snippetInJson('"a\\/b"', soughtText('a/b'))).toBe('a/b')
   })
@@ -67,7 +67,7 @@ describe('a snippet', () => {
   const around = (before: string, after: string, text = 'warranty') =>
     snippetIn(before + text + after, soughtText(text))
 
-  it('shows a short text whole', ({ expect }) => {
+  it('shows a short string in full', ({ expect }) => {
     expect(around('The ', ' is void.')).toBe('The warranty is void.')
   })
 
@@ -95,7 +95,7 @@ describe('a snippet', () => {
     }
   })
 
-  it('shows a long match whole, and a character with a thousand accents in part', ({ expect }) => {
+  it('shows a long match in full, and a character with a thousand accents in part', ({ expect }) => {
     const text = 'word '.repeat(MAX_SOUGHT_LENGTH / 5)
     expect(around('a'.repeat(500), 'b'.repeat(500), text)).toContain(text)
     const accents = '\u0301'.repeat(1000)

@@ -6,7 +6,7 @@ import { findingOf, MAX_WATCHED, nextLook, rarerCases, WATCH_LOOKS, type WatchSt
 const stateAt = (look: number, accepted: number, n: number, acceptedBefore: number): WatchState =>
   findingOf({ before: { n, accepted: acceptedBefore }, after: { n: look, accepted } }).state
 
-/** The least and the most acceptances at a look that still show no difference. */
+/** The fewest and the most acceptances at a look that still show no difference. */
 type Bounds = [least: number, most: number]
 
 /**
@@ -80,7 +80,7 @@ describe('a watch', () => {
     },
   )
 
-  it('shows a difference at equal rates with a probability of at most 3% if the previous version has 320 decisions', ({
+  it('has at most a 3% chance of ever showing a difference at equal rates if the previous version has 320 decisions', ({
     expect,
   }) => {
     const bounds = boundsOf(MAX_WATCHED)

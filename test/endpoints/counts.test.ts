@@ -120,7 +120,7 @@ describe.skipIf(isSharded)('platform calls', () => {
     expect(await costOf(org, 'post', '/api/v1/observations', anObservation({ trace_id, ...fields }))).toEqual(cost)
   })
 
-  it('a second output writes two rows: its own and the span, which has a different last output', async ({ expect }) => {
+  it("a second output writes two rows: its own and the span's, whose last output changes", async ({ expect }) => {
     const org = await newOrg()
     const { trace_id } = aTrace()
     await org.ingest.post('/api/v1/traces', aTrace({ trace_id }))
@@ -199,8 +199,8 @@ describe.skipIf(isSharded)('platform calls', () => {
       const { bindings, counts } = countingBindings()
       const results = await resultsOf(org, events, bindings)
       expect(results.filter(({ status }) => status >= 300)).toEqual([])
-      // Trace 7, its two fields 2, span 2, the trace's updatedAt 1, two observations and the reviewable mark 3,
-      // feedback 4.
+      // The rows for the trace, its two fields, the span, the trace's updatedAt, the two observations with the
+      // reviewable mark, and the feedback.
       const each = 7 + 2 + 2 + 1 + 3 + 4
       // The labeler becomes a user once, which takes a row and its index.
       expect(counts).toEqual({ ...NOTHING, d1RoundTrips: 4, rowsWritten: count * each + 2 })
@@ -383,7 +383,7 @@ describe.skipIf(isSharded)('platform calls', () => {
     })
   })
 
-  it('the next correction in a problem takes three rows for its case, and an acceptance none', async ({ expect }) => {
+  it("a problem's next correction takes three rows for its case, and an acceptance takes none", async ({ expect }) => {
     const { org, step } = await newReviewed('Yes')
     await org.bearer().get('/api/prompts?projectSlug=support')
     const spanIds = Array.from({ length: 3 }, () => crypto.randomUUID())
@@ -455,7 +455,7 @@ describe.skipIf(isSharded)('platform calls', () => {
     // The vote and its index by time, the span, and the audit entry.
     expect(await costFor(ada, [{ spanId, decision: 'accept' }])).toMatchObject({ d1RoundTrips: 2, rowsWritten: 4 })
     expect(await costFor(ada, [{ spanId, decision: 'accept' }])).toMatchObject({ d1RoundTrips: 1, rowsWritten: 0 })
-    // The same four rows, and the eleven of an acceptance.
+    // The same four rows, and the eleven for an acceptance.
     expect(await costFor(ben, [{ spanId, decision: 'accept' }])).toMatchObject({ d1RoundTrips: 2, rowsWritten: 4 + 11 })
     expect(await costFor(ben, [{ spanId: other, decision: 'accept' }])).toMatchObject({
       d1RoundTrips: 2,
@@ -463,7 +463,7 @@ describe.skipIf(isSharded)('platform calls', () => {
     })
   })
 
-  it('a claim, its renewal and its release take one round trip and one row each', async ({ expect }) => {
+  it('a claim, its renewal, and its release take one round trip and one row each', async ({ expect }) => {
     const { org, spanId } = await newReviewed('Yes')
     await org.bearer().get('/api/prompts?projectSlug=support')
     for (const verb of ['claim', 'heartbeat', 'release']) {
@@ -491,7 +491,7 @@ describe.skipIf(isSharded)('platform calls', () => {
     }
   })
 
-  it("a blind reviewer's request for a root cause takes as many calls whether or not there is an answer", async ({
+  it("a blind reviewer's request for a root cause takes the same number of calls with or without an answer", async ({
     expect,
   }) => {
     const { org, id, trace_id } = await newVoted('Yes', { blind: true })
@@ -617,7 +617,7 @@ describe.skipIf(isSharded)('platform calls', () => {
       ...NOTHING,
       d1RoundTrips: 1,
     })
-    // The link's indexes and the audit entry are the other rows.
+    // The other rows are the link's indexes and the audit entry.
     expect(await costOf(org, 'post', '/api/sign-in-links')).toEqual({ ...NOTHING, d1RoundTrips: 1, rowsWritten: 4 })
   })
 

@@ -21,9 +21,9 @@ import { anExport, anExportedSpan, exportSpans } from '../support/telemetry.ts'
 import { receive } from '../support/webhooks.ts'
 
 /*
- * Makes every call from a request to D1, R2, the queue or the limiter fail in every possible way. Time is simulated and
- * only advances, to the next timer, while nothing but a hanging call is in flight. The tests therefore measure how long
- * the service waits, no matter how slow the machine is.
+ * Makes every call from a request to D1, R2, the queue, or the limiter fail in every possible way. Time is simulated,
+ * and advances, to the next timer, only while nothing but a hanging call is in flight. The tests therefore measure how
+ * long the service waits, no matter how slow the machine is.
  *
  * `npm test` tries a fifth of the combinations, or more if a request makes few calls: every fault on every request, and
  * a fault at every call, but not every fault at every call. Each request gets a different fifth, so calls that all
@@ -252,7 +252,7 @@ describe('a request survives any fault in any platform call', () => {
     // Other tests check that faults are logged.
     vi.spyOn(console, 'error').mockImplementation(() => {})
     org = await newOrg()
-    // Every request records the events of its changes. They're counted even if they're dropped.
+    // Every request records events for its changes. They're counted even if they're dropped.
     receive()
     for (const database of databases) {
       await database.batch([
@@ -262,7 +262,7 @@ describe('a request survives any fault in any platform call', () => {
       ])
     }
     await org.owner.post('/api/webhooks', { url: 'https://hooks.example.com/in', events: EVENT_TYPES })
-    // These calls must come before the time is simulated, because they yield and nothing would advance it.
+    // These calls must come before time is simulated, because they yield, and nothing would advance the time.
     await exportSpans(org, [anExportedSpan({ traceId: KNOWN_TRACE, attributes: { 'session.id': 'known' } })])
     common = await newWorld(org)
     for (const actsAs of ['person', 'agent']) {
@@ -304,7 +304,7 @@ describe('a request survives any fault in any platform call', () => {
     /** The calls that the request made, in order. */
     calls: Call[]
     waitedMs: number
-    /** The response to the same request without a fault, if the first one asks for a retry or has no result yet. */
+    /** The response to the same request without a fault, sent if `first` asks for a retry or has no result yet. */
     retried: ApiResponse | undefined
     /** How many values both requests added to each column. */
     added: Record<string, number>
@@ -404,7 +404,7 @@ const COUNTERS: Readonly<Record<string, string[]>> = {
   ...(isSharded && { problem_ids: [] }),
 }
 
-/** Tables that sending can change at any time, and the columns to count. `recorded_events` has the events. */
+/** Tables that sending events can change at any time, with the columns to count. `recorded_events` has the events. */
 const SENDING: Readonly<Record<string, string[]>> = { webhooks: ['id'], webhook_events: [], webhook_deliveries: [] }
 
 interface Counting {

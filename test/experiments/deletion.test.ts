@@ -184,7 +184,7 @@ describe('the sweep of unreferenced objects', () => {
 })
 
 describe('deleting a user', () => {
-  it('gives experiments and decisions on their results the random id', async ({ expect }) => {
+  it("gives experiments and decisions on their results the user's random id", async ({ expect }) => {
     const bench = await newBench([{ expected: 'some words' }])
     const [itemId = ''] = bench.ids
     const { userId, client } = await reviewerOf(bench.org)

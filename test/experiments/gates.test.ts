@@ -231,7 +231,7 @@ describe('a version meets a gate', () => {
     expect((await activate()).body.details).toMatchObject([{ path: 'maxAgeDays' }])
   })
 
-  it('with none of its conditions met if there is no experiment', async ({ expect }) => {
+  it('not at all without an experiment', async ({ expect }) => {
     const { setGate, state, activate } = await newProof(1)
     await setGate({ minItems: 2, minPassRate: 0.9 })
     expect(await state()).toMatchObject({
@@ -258,7 +258,7 @@ describe('a version meets a gate', () => {
     expect(await state()).toMatchObject({ met: true })
   })
 
-  it("with its latest experiment, and a person's later decisions on that", async ({ expect }) => {
+  it("with its latest experiment, and a person's later decisions on it", async ({ expect }) => {
     const { setGate, prove, state, activate } = await newProof(1)
     await setGate({ minPassRate: 1, maxUnjudged: 0 })
     await prove(['passed'])
@@ -494,8 +494,8 @@ describe('with a gate', () => {
 })
 
 /**
- * Bindings that run `act` right before a batch that activates a version: the first, or, for a step that has a gate, the
- * second, because the first one only finds the gate.
+ * Bindings that run `act` right before the batch that activates a version. That's the first batch or, if the step has a
+ * gate, the second, because the first one only finds the gate.
  */
 function beforeActivation(act: () => Promise<unknown>, hasGate: boolean) {
   let batches = 0
@@ -610,7 +610,7 @@ describe('an activation is decided again', () => {
 })
 
 describe('concurrent activations', () => {
-  it('each count once, in one order', async ({ expect }) => {
+  it('each take effect once, in one order', async ({ expect }) => {
     const { setGate, prove, activate, active, audited, draft, prompt } = await newProof(1)
     await setGate({})
     const drafts = await Promise.all(Array.from({ length: 6 }, draft))

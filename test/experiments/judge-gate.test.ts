@@ -38,7 +38,7 @@ async function newGated(gate: object = { minItems: 1, allowJudge: true }) {
   const messages = withMessages(bindings)
   const withModel = org.clientOf(org.ownerKey, messages.bindings)
   const { organization } = await storeOf(org)
-  /** Sends the outputs for the items in this order: right, wrong, and two imported ones. */
+  /** Sends the outputs for the items in this order: the right one, the wrong one, and the two imported ones. */
   const prove = async (outputs: readonly string[], fields: object = {}, by = withModel) => {
     const experiment = await bench.begin({ promptVersionId: versionId, ...fields })
     const ids = [right.spanId, wrong.spanId, ...bench.ids]

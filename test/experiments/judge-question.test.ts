@@ -25,7 +25,7 @@ function written(fields: Partial<Compared> = {}) {
   return { ...question, lines, inside: parsed, tokens: tokensOf(question.instructions) + tokensOf(question.material) }
 }
 
-/** A text of about this many estimated tokens. */
+/** A string of about this many estimated tokens. */
 const longText = (tokens: number) => 'lorem ipsum '.repeat((tokens * 3) / 12)
 
 describe('the question of whether two outputs mean the same', () => {

@@ -17,7 +17,7 @@ const EXPECTED = 'The warranty is two years.'
 const SAME: Reply = { answer: { reason: 'Both say two years.', same: true } }
 const DIFFERENT: Reply = { answer: { reason: 'Another term.', same: false } }
 
-/** A tenant with a dataset of free texts, and a model with these answers. */
+/** A tenant with a dataset of free-text outputs, and a model with these answers. */
 async function newCourt(replies: readonly Reply[] = [SAME], items = 3, settings: Partial<typeof env> = {}) {
   const bench = await newBench(Array.from({ length: items }, () => ({ expected: EXPECTED, split: 'test' })))
   const { org } = bench
@@ -148,7 +148,7 @@ describe('asking a model about unjudged items', () => {
     expect((await experiment.report()).judging.job).toBeNull()
   })
 
-  it('needs the review scope, and people, agents, and pipelines may do it', async ({ expect }) => {
+  it('needs the review scope, and is open to people, agents, and pipelines', async ({ expect }) => {
     const { run, org, bindings } = await newCourt([SAME], 1)
     const experiment = await run(['other words'])
     const by = async (fields: object) => org.clientOf(await org.keyFor(fields), bindings)

@@ -104,7 +104,7 @@ describe('a result', () => {
     expect(errors.toSorted()).toEqual(['Broke', 'No result had arrived when the experiment was finished'])
   })
 
-  it('for an item that the experiment does not have is rejected, and affects no other result', async ({ expect }) => {
+  it('for an item outside the experiment is rejected, and affects no other result', async ({ expect }) => {
     const { ids, begin, add } = await newBench([
       { expected: 1, split: 'test' },
       { expected: 2, split: 'train' },

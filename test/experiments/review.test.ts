@@ -157,7 +157,7 @@ describe('a decision on an output', () => {
     })
   })
 
-  it('and its opposite at the same time leave an alternative only if the output is accepted', async ({ expect }) => {
+  it('and its opposite at the same time leave an alternative only if the acceptance wins', async ({ expect }) => {
     const bench = await newBench([{ expected: 'some words' }])
     const [itemId = ''] = bench.ids
     for (let round = 0; round < 5; round++) {

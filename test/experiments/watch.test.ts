@@ -303,7 +303,7 @@ describe("a prompt's watch", () => {
     expect(await list('&watchedSide=before')).toMatchObject({ listed: 14, expired: 1 })
   })
 
-  it('rejects contradictory filters, and lists nothing of another tenant', async ({ expect }) => {
+  it('rejects contradictory filters, and lists nothing from another tenant', async ({ expect }) => {
     const { org, promptId, firstId, replace } = await newWatched()
     await replace(1, 1, firstId)
     const list = (filter: string, by = org) => by.owner.get(`/api/spans?projectSlug=support&${filter}`)

@@ -11,7 +11,7 @@ import { newRun, take } from './run.ts'
  * and FUZZ_SEED reproduces a failure.
  */
 
-/** The runs per seed. A regular `npm test` tries one seed. */
+/** The number of runs per seed. A regular `npm test` tries one seed. */
 const RUNS = 8
 
 /** The minimum number of seeds, even in a short run, before an operation that never succeeded fails the test. */

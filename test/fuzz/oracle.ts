@@ -12,7 +12,7 @@ export interface Received {
 
 const ERROR: Schema = { $ref: '#/components/schemas/Error' }
 
-/** Text that no error may reveal, such as stack traces, SQL and messages from D1. */
+/** Text that no error may reveal, such as stack traces, SQL, and messages from D1. */
 const INTERNALS = /\n\s+at |\.ts:\d|SQLITE|D1_|\bselect\b.*\bfrom\b|\binsert into\b/i
 
 /** Yields each way in which a response violates HTTP or the document. */

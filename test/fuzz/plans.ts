@@ -3,7 +3,7 @@ import { type Operation, schemaOf, schemesOf } from './document.ts'
 import { bytesOf, type Caller, type Sent } from './sent.ts'
 import { hostile, oddName, sometimes, valuesOf } from './values.ts'
 
-/** A request whose placeholders haven't been filled in with values from earlier responses yet. */
+/** A request whose placeholders haven't yet been filled in with values from earlier responses. */
 export interface Plan extends Twists {
   operation: Operation
   caller: Caller

@@ -82,7 +82,7 @@ const textFor = (value: unknown): string => (typeof value === 'string' ? value :
 const pathOf = (template: string, parameters: object): string =>
   template.replace(/{(\w+)}/g, (_, name: string) => segmentOf(textFor(Reflect.get(parameters, name) ?? '')))
 
-/** A text as a part of a path. A URL can't contain . and .. as parts, so they become hyphens. */
+/** A string as a segment of a path. A URL can't contain . and .. as segments, so they become hyphens. */
 const segmentOf = (text: string): string =>
   encodeURIComponent(/^\.{1,2}$/.test(text) ? text.replaceAll('.', '-') : text)
 

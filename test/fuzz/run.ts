@@ -162,7 +162,7 @@ function learn({ identities }: Run, operation: Operation, sent: Sent, { headers,
   // Values in public responses don't belong to a tenant.
   if (text === '' || schemesOf(operation).length === 0) return
   const { learns } = identities[sent.caller]
-  // A file has nothing that the list of its items doesn't have.
+  // A file contains nothing that isn't also in the list of its items.
   const body = headers.has('content-disposition') ? {} : JSON.parse(text)
   learns.learnFrom(operation.path, body)
   learns.own(textOf(sent) + text)

@@ -20,7 +20,7 @@ export const sometimes = <T>(percent: number, values: fc.Arbitrary<T>): fc.Arbit
     { arbitrary: values, weight: percent },
   )
 
-/** Strings that code, SQL, globs, JSON, URLs, headers, terminals or people may misread. */
+/** Strings that code, SQL, globs, JSON, URLs, headers, terminals, or people may misread. */
 const ODD_TEXTS = [
   ...['', ' ', '0', '-1', '1e9', 'null', '__proto__', 'constructor', 'toString', 'hasOwnProperty', '.', '..', 'a.b'],
   ...["'; drop table traces; --", '" or 1=1', '%', '_', '*?[a-z]', '$', '$.a[0]', '\\', '"', '%2F', '{{7*7}}'],
@@ -144,7 +144,7 @@ function objectsOf({ properties, required = [], propertyNames, additionalPropert
   const names = fc
     .tuple(beginnings, oddName)
     .map(parts => parts.join(''))
-    // The document's checker can't handle other names, if it has to check them.
+    // The document's checker can't handle other names if it has to check them.
     .filter(name => !propertyNames?.minLength || (name.length >= propertyNames.minLength && name.isWellFormed()))
   return objectOf(names, valuesOf(additionalProperties ?? true, { ...place, name: '' }))
 }

@@ -342,7 +342,7 @@ describe('the order in a batch', () => {
     expect(statuses).toEqual([400, 404, 202, 201])
   })
 
-  it('decides which metadata fits, and warns each event about its own fields that did not', async ({ expect }) => {
+  it('decides which metadata fits, and each event is warned about its own fields that did not', async ({ expect }) => {
     const org = await newOrg()
     const { trace_id } = aTrace()
     const [first, filling, completing] = await resultsOf(org, [

@@ -152,7 +152,7 @@ describe('feedback', () => {
     expect((await read()).feedback).toHaveLength(1)
   })
 
-  // A feedback_id is unique in one database.
+  // A feedback_id is unique only within a database.
   it.skipIf(isSharded)(
     '409s with the feedback_id of another trace, until that trace is deleted',
     async ({ expect }) => {

@@ -139,7 +139,7 @@ describe('outputs', () => {
     })
   })
 
-  it('are counted again once, a day later, if their day did not change', async ({ expect }) => {
+  it('are counted once more, a day later, if their day did not change', async ({ expect }) => {
     const org = await newOrg()
     const { spanId } = await traced(org)
     const countedAt = async (): Promise<string> => (await insights(org)).outputs.countedAt

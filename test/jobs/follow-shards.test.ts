@@ -20,7 +20,7 @@ import { migrate } from '../support/migrations.ts'
 import { client, newOrg } from '../support/org.ts'
 import { newWorld } from '../support/samples.ts'
 
-/** In the future, so that a slow test doesn't move it. */
+/** In the future, so that the clock doesn't reach it even in a slow test. */
 const NOW = Date.now() + 3_600_000
 
 /** The only database that isn't DB stands in for several shards: whatever one has been given, they all have. */

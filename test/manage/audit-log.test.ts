@@ -183,9 +183,9 @@ const scopesOf = ({ scope }: Contract): readonly string[] => (typeof scope === '
 /**
  * Whether the log covers a call. It covers writes by managers or reviewers, but not claims, nor an experiment's
  * results, beginning, and end, because the experiment itself records when and by whom. A decision on a result changes
- * the item, which is covered. The samples' problem already has a pending suggestion, so asking for one starts nothing;
- * `test/problems/suggestion.test.ts` covers the entries for a request that starts one. A tool call at `/mcp` is logged
- * as a call to its endpoint.
+ * the item, which is covered. The problem in the samples already has a pending suggestion, so a request for one starts
+ * nothing; `test/problems/suggestion.test.ts` covers the entries for a request that starts one. A tool call at `/mcp`
+ * is logged as a call to its endpoint.
  */
 const isAudited = (contract: Contract) =>
   contract.method !== 'GET' &&
@@ -424,7 +424,7 @@ describe('a list from the audit log', () => {
     }
   })
 
-  it('can be filtered by action, actor, target, project and time', async ({ expect }) => {
+  it('can be filtered by action, actor, target, project, and time', async ({ expect }) => {
     const org = await newOrg()
     const user = (await org.owner.post('/api/users', { email: 'ada@example.com', name: 'Ada' })).body
     const key = (await org.owner.post('/api/api-keys', { name: 'x', scopes: ['manage', 'read'], userId: user.id })).body
@@ -506,7 +506,7 @@ describe('a list from the audit log', () => {
         const { body } = await org.owner.get(path)
         found.push(...body.entries)
         const rows = await rowsReadBy(bindings => org.clientOf(org.ownerKey, bindings).get(path))
-        // Each entry is read, numbered and compared.
+        // Each entry is read, numbered, and compared.
         expect(rows).toBeLessThan(3 * MAX_SCANNED_ENTRIES + 100)
         query = body.nextCursor === null ? 'end' : `&cursor=${body.nextCursor}`
       }

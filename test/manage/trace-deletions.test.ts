@@ -62,7 +62,7 @@ describe('a deletion of many traces', () => {
     expect(await statusesOf(org.owner, [elsewhere])).toEqual([200])
   })
 
-  it('gives an id that appears twice the same result twice, and deletes the trace once', async ({ expect }) => {
+  it('returns the same result twice for an id that appears twice, and deletes the trace once', async ({ expect }) => {
     const org = await newOrg()
     const id = await newTrace(org)
     const unknown = crypto.randomUUID()

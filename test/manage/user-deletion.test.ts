@@ -188,7 +188,7 @@ describe('a deleted user', () => {
     expect((await org.owner.post('/api/api-keys', { name: 'x', scopes: ['read'], userId })).status).toBe(422)
   })
 
-  it('does not share records with a later user with the same email', async ({ expect }) => {
+  it('does not share records with a later user who has the same email', async ({ expect }) => {
     const { org, trace_id, userId, read } = await userWithRecords()
     await remove(org, userId)
     await org.ingest.post('/api/v1/feedback', aFeedback({ trace_id, comment: 'again', labeller: LABELLER }))
@@ -258,7 +258,7 @@ describe('the job that renames records', () => {
     const [projectKey, organizationKey] = [Number(row?.key), Number(row?.organization_key)]
     const numbers = (count: number) =>
       `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${count})`
-    // Enough older traces, counts and log entries for several steps each. The last trace has feedback.
+    // Enough older traces, counts, and log entries for several steps each. The last trace has feedback.
     await stored.batch([
       stored
         .prepare(

@@ -234,7 +234,7 @@ describe("a project's key", () => {
     expect(await usersIn(org)).toHaveLength(4)
   })
 
-  it('cannot create, change or delete users', async ({ expect }) => {
+  it('cannot create, change, or delete users', async ({ expect }) => {
     const org = await newOrg()
     const ada = (await create(org)).body
     await org.keyFor({ userId: ada.id })

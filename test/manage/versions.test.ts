@@ -29,7 +29,7 @@ async function rowsOfTexts() {
 }
 
 describe.for(kindsOfText)('a creation at $path', kind => {
-  it('returns the text as in the list, with its first version active', async ({ expect }) => {
+  it('returns the prompt or doc as the list shows it, with its first version active', async ({ expect }) => {
     const org = await newOrg()
     const before = Date.now()
     const { status, body } = await org.owner.post(kind.path, aText(kind, 'answer', { content: 'Ünï\u0000code 😀' }))
@@ -73,7 +73,7 @@ describe.for(kindsOfText)('a creation at $path', kind => {
     expect((await text.detail()).versions).toHaveLength(1)
   })
 
-  it('accepts a used name with a different project, organization, kind or spelling', async ({ expect }) => {
+  it('accepts a used name with a different project, organization, kind, or spelling', async ({ expect }) => {
     const [org, otherOrg] = [await newOrg(), await newOrg()]
     await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
     await newText(kind, org)
@@ -281,7 +281,7 @@ describe.for(kindsOfText)('a version at $path', kind => {
     expect((await text.detail()).versions).toHaveLength(1)
   })
 
-  it('cannot be deleted without its text', async ({ expect }) => {
+  it('cannot be deleted without its prompt or doc', async ({ expect }) => {
     const org = await newOrg()
     const text = await newText(kind, org)
     for (const path of [`${text.path}/versions`, `${text.path}/active-version`]) {
@@ -317,7 +317,7 @@ describe.for(kindsOfText)('a deletion at $path', kind => {
     expect(await other.detail()).toEqual(before.detail)
   })
 
-  it('immediately frees its name for a new text, which starts over', async ({ expect }) => {
+  it('immediately frees its name for a new prompt or doc, which starts over', async ({ expect }) => {
     const org = await newOrg()
     const text = await newText(kind, org)
     await text.add({ content: 'Second' })

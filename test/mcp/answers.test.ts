@@ -89,7 +89,7 @@ describe('an answer', () => {
     expect(structured.details[0].path).toBe(path)
   })
 
-  it('says that the largest responses are not complete', async ({ expect }) => {
+  it('says that the largest responses are incomplete', async ({ expect }) => {
     const trace = aTrace()
     const { id } = (await org.ingest.post('/api/v1/traces', trace)).body
     const half = 'x'.repeat(MAX_TOOL_SOURCE_BYTES / 2)
@@ -185,7 +185,7 @@ describe('an agent', () => {
     expect((await org.read.get(`/api/spans/${spanId}`)).body).toMatchObject({ votes: [], approvedOutput: null })
   })
 
-  it("adds versions of prompts that aren't active", async ({ expect }) => {
+  it("adds prompt versions that aren't active", async ({ expect }) => {
     const draft = { projectSlug: 'support', stepId: crypto.randomUUID(), content: 'Answer.' }
     const { id, versionId } = (await org.owner.post('/api/prompts', draft)).body
     const agent = agentOf(org.projectKey)
@@ -207,7 +207,7 @@ describe('an agent', () => {
     expect(changed.structured.code).toBe('conflict')
   })
 
-  it('sees no votes or comments by others under a blind policy, with any key of a reviewer', async ({ expect }) => {
+  it('sees no votes or comments by others under a blind policy, with any of a reviewer’s keys', async ({ expect }) => {
     const { org, id, spanId, ada, ben, vote } = await newVoted({ answer: 'Yes' }, { reviewers: 3, blind: true })
     const agent = agentOf(await org.keyFor({ scopes: ['read', 'review', 'manage'], userId: ben.userId }))
     const asked = () =>

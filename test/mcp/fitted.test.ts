@@ -104,7 +104,7 @@ describe('a place in a value', () => {
   })
 })
 
-describe('a safe text', () => {
+describe('safe text', () => {
   it.for([
     ['text-direction marks', 'a\u202eb\u2066', 'a[U+202E]b[U+2066]'],
     ['zero-width spaces', 'a\u200bb\ufeff', 'a[U+200B]b[U+FEFF]'],

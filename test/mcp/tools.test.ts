@@ -89,7 +89,7 @@ describe.for(named)('%s', ([name, tool]) => {
     expect(structured.details[0].message).toContain(NEEDED[name]?.join(' or '))
   })
 
-  it("shows and changes nothing of another organization's", async ({ expect }) => {
+  it("neither shows nor changes another organization's data", async ({ expect }) => {
     const sent = { ...argumentsFor(tool, world) }
     for (const key of [stranger.ownerKey, stranger.projectKey]) {
       const takesProject = 'project' in argumentsOf(tool).properties

@@ -4,7 +4,7 @@ import type { Env } from '../../src/env.ts'
 import { ApiError } from '../../src/http/errors.ts'
 import { requireModel } from '../../src/model/provider.ts'
 
-/** The error of a request that needs a model. */
+/** The error from a request that needs a model. */
 function refusalWith(settings: Partial<Env>): ApiError | undefined {
   try {
     requireModel({ ...env, ...settings })

@@ -37,7 +37,7 @@ const serviceOf = (org: Org, fetch: Fetch = workerFetch()) =>
 const importInto = (org: Org, source: ImportSource, files: readonly ImportFile[], more: Partial<ImportOptions> = {}) =>
   importFiles({ source, files, service: serviceOf(org), projectId: org.project.id, users: USERS, ...more })
 
-/** Everything that the API shows of a project's traces, newest first. */
+/** Everything that the API returns about a project's traces, newest first. */
 async function shown(org: Org) {
   const { traces } = (await org.read.get('/api/traces?projectSlug=support&limit=200')).body
   return Promise.all(traces.map(async ({ id }: { id: string }) => (await org.read.get(`/api/traces/${id}`)).body))
@@ -497,7 +497,7 @@ describe('bad input', () => {
     ])
   })
 
-  it('includes scores of odd types, which are kept without a made-up rating', async ({ expect }) => {
+  it('includes scores with odd types, which are kept without a made-up rating', async ({ expect }) => {
     const org = await newTenant()
     const timestamp = '2025-03-01T09:00:00Z'
     const score = (id: string, fields: object) => ({ id, traceId: 't', name: id, source: 'API', timestamp, ...fields })
