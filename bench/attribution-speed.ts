@@ -6,7 +6,7 @@ import { median, spreadOf } from './statistics.ts'
 /** The rules' time limit for a typical trace. */
 const GOAL_MS = 20
 
-/** How long the rules take for a trace, and the platform cost of a whole run. */
+/** How long the rules take to analyze a trace, and how much of the platform a whole run uses. */
 export const attribution: Benchmark = async ({ isQuick }) => {
   const attributionLoad = isQuick ? { largeSpans: 50, times: 1 } : { largeSpans: 10_000, times: 20 }
   const tests = await runInWorkerd({ file: 'bench/worker/attribution.test.ts', provided: { attributionLoad } })

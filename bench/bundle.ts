@@ -3,7 +3,7 @@ import type { WorkerModule } from '../scripts/serve.ts'
 import type { Benchmark } from './report.ts'
 import { buildWorker } from './server.ts'
 
-/** The size of a deploy's upload, and of what a new isolate compiles. */
+/** The size of a deploy's upload, and of the code that a new isolate compiles. */
 export const bundle: Benchmark = async () => {
   const modules = await buildWorker()
   const kibibytes = (parts: readonly Buffer[]) => parts.reduce((sum, { byteLength }) => sum + byteLength, 0) / 1024

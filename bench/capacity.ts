@@ -10,14 +10,14 @@ const SEED = 1
 const PROJECTS = 1000
 const LIMIT_MS = 50
 
-/** The shards that may have a project's traces. `project` is its place among the busiest. */
+/** The shards that can store a project's traces. `project` is the project's rank: 0 is the busiest. */
 type Placement = (project: number, random: Random) => readonly number[]
 
 interface Layout {
   what: string
   shards: number
   placement: Placement
-  /** At least this many times the rate of one database. */
+  /** The goal for the rate, as a multiple of one database's rate. */
   atLeast?: number
 }
 
@@ -32,7 +32,7 @@ const alone =
   (shards: number): Placement =>
   (_, random) => [Math.floor(random() * shards)]
 
-/** The busiest project's traces are in the first `hotShards` shards. Every other project's are in any one shard. */
+/** The busiest project's traces are in the first `hotShards` shards. Each other project is in one random shard. */
 const withHotSpread =
   (shards: number, hotShards: number): Placement =>
   (project, random) =>

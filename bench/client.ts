@@ -32,7 +32,7 @@ export class Client {
     return answer
   }
 
-  /** Makes a call with any outcome. Strings and bytes are sent unchanged, anything else as JSON. */
+  /** Makes a call that may fail. Strings and bytes are sent unchanged, anything else as JSON. */
   async send(method: Method, path: string, body?: unknown): Promise<Answer> {
     const json = body === undefined ? undefined : bytesOf(body)
     const start = performance.now()

@@ -34,10 +34,10 @@ export interface AttributionCosts {
   bytes: number
   /** The spans that an engine sees. */
   shownSpans: number
-  /** The data that's left out, one phrase each. */
+  /** Phrases that say what data is left out. */
   omitted: string[]
   findings: number
-  /** The time for the evidence and the rules, which never wait: the first run in a new isolate, then repeated runs. */
+  /** How long the evidence and the rules take, without waiting: the first run in a new isolate, then repeated runs. */
   firstMs: number
   warmMs: number[]
   /** A whole run, from the claim to the result. */

@@ -12,7 +12,7 @@ const COLUMNS = [
   ['queueSends', 'queue sends'],
 ] as const satisfies [keyof Costs, string][]
 
-/** How much of the platform one request to each endpoint uses. Sends the same sample requests as the suites for all endpoints. */
+/** How much of the platform a request to each endpoint uses. The sample requests are those of the endpoint tests. */
 export const counts: Benchmark = async ({ isQuick }) => {
   // Runs as a test, because the samples need a tenant that the tests create.
   const tests = await runInWorkerd({

@@ -54,7 +54,7 @@ const RECORDED = resolve(PROJECT, 'test/otlp/recorded')
 const DECODES = resolve(PROJECT, 'test/otlp/recorded-decodes.json.gz')
 const TRACE_ID_BYTES = 16
 
-/** A copy of the body in which each group's places have a new id. */
+/** A copy of the body, with a new id written at the places in each group. */
 function withNewIds(body: Buffer, groups: readonly number[][], newId: () => Buffer): Buffer {
   const copy = Buffer.from(body)
   for (const places of groups) {

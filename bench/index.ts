@@ -1,6 +1,6 @@
 /**
- * `npm run bench`: measures what Countersign costs and how fast it is. Results are ratios of two things measured side
- * by side in one run, and counts. Absolute figures apply only to this machine.
+ * `npm run bench`: measures what Countersign costs and how fast it is. Results are counts, and ratios of two things
+ * measured side by side in one run. Absolute figures apply only to this machine.
  *
  *   --only <name>   runs only this benchmark; may be repeated
  *   --attack <text> for `neighbors`, runs only the attacks whose names contain this
@@ -87,7 +87,7 @@ if (flags.json) {
   print(`${JSON.stringify(report, undefined, 2)}\n`)
 }
 
-/** Adds to each measurement in a section how far it is from its goal. */
+/** Adds `missedBy` to each measurement in a section that has a value and a goal. */
 function judged({ measurements, ...section }: Section) {
   return {
     ...section,

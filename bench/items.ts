@@ -5,10 +5,10 @@ import { type Database, runRepeatable } from './server.ts'
 const Dataset = v.object({ id: v.string() })
 const Page = v.object({ nextCursor: v.nullable(v.string()) })
 
-/** The most items that a page has. */
+/** The maximum number of items on a page. */
 const PAGE = 200
 
-/** Creates the dataset of the sample traces' answering step. */
+/** Creates the dataset for the sample traces' answering step. */
 export async function makeDataset(client: Client): Promise<string> {
   const { body } = await client.call('PUT', '/api/datasets', { projectSlug: 'bench', stepId: 'answer' })
   return v.parse(Dataset, JSON.parse(body)).id
@@ -19,7 +19,7 @@ const TRACES_PER_STATEMENT = 50_000
 
 /**
  * Makes an item from each sample trace's answer. The rows look as if somebody had accepted each answer through the API,
- * but this is many times faster.
+ * but writing them directly is many times faster.
  */
 export async function addItems(database: Database, traces: number): Promise<void> {
   const input = JSON.stringify({ question: 'How long is the warranty?' })

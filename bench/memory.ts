@@ -11,8 +11,8 @@ const MB = 1e6
 /** An isolate's memory limit on Cloudflare, shared by all its requests. */
 const ISOLATE_MB = 128
 /**
- * The old objects that V8 may keep: half of that, so that V8 collects garbage as it would on Cloudflare. Without a
- * limit, garbage piles up, and the peak says nothing about the memory that a read needs.
+ * V8's limit for old objects: half of the isolate's limit, so that V8 collects garbage as it would on Cloudflare.
+ * Without a limit, garbage piles up, and the peak says nothing about the memory that a read needs.
  */
 const OLD_SPACE_MB = 64
 const SAMPLE_EVERY_MS = 5

@@ -45,7 +45,7 @@ const TRACE_TABLES = [
 
 /**
  * Fills an empty database with an existing one's tenants and this many copies of all its traces. Each copy is `widthMs`
- * older than the one before. The rows look as if the API had written them, but this is many times faster.
+ * older than the one before. The rows look as if the API had written them, but copying is many times faster.
  */
 export async function multiply(source: Database, target: Database, copies: number, widthMs: number): Promise<void> {
   await migrate(target)

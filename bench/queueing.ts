@@ -11,7 +11,7 @@ export interface SimulatedCall {
   serviceMs: number
 }
 
-/** At most this share of calls may be slower than the limit: the 99th percentile is the limit. */
+/** At most this share of calls may be slower than the limit, so the limit is for the 99th percentile. */
 const SLOW_SHARE = 0.01
 
 /** Each step halves the range of possible rates. */

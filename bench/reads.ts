@@ -4,13 +4,13 @@ import { findMiddle } from './items.ts'
 import { APART_MS, groupOf, NEWEST, type PromptVersions } from './sample-traces.ts'
 import type { Person, Reviewer } from './tenant.ts'
 
-/** A database of some size behind two Workers, and ids for requests to it. */
+/** A database behind two Workers, and ids for requests to it. */
 export interface Place {
   traces: number
   client: Client
   /** Calls the Worker that reports costs. */
   measuredClient: Client
-  /** The same clients with a person's key. */
+  /** The same clients with each person's key. */
   people: Record<Person, Pick<Place, 'client' | 'measuredClient'>>
   /** A trace in the middle. */
   traceId: string
@@ -69,7 +69,7 @@ export interface Read {
   what: string
   /** Whether an index finds exactly the results. */
   isIndexed: boolean
-  /** Whether it also counts, which reads more than a page does. */
+  /** Whether the request also counts, which reads more than a page does. */
   isCounting?: boolean
   /** The share of all traces that an index narrows the search to; all if absent. */
   among?: number

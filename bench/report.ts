@@ -23,7 +23,7 @@ export interface Section {
   measurements: Measurement[]
 }
 
-/** How far a value misses its goal; 0 if it meets it. */
+/** By how much a value misses its goal; 0 if it doesn't. */
 export function missedBy(value: number, goal: Goal): number {
   return 'atLeast' in goal ? Math.max(0, goal.atLeast - value) : Math.max(0, value - goal.atMost)
 }
@@ -79,7 +79,7 @@ function numberText(value: number): string {
 export interface Options {
   /** Only enough to show that everything works; the figures are meaningless. */
   isQuick: boolean
-  /** Also run the slow scales. */
+  /** Also measure the largest scale, which is slow. */
   isLarge: boolean
   /** Run only the attacks on neighbors whose names contain this. */
   attack: string

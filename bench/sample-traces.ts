@@ -17,10 +17,10 @@ export interface PromptVersions {
 }
 
 /**
- * A pipeline's traces, newest first, each with a retrieving span, an answering span, an input, and an output. Filter
- * values occur at various rates: `environment` on all traces, `tier` gold on a quarter, feedback on one in 10, running
- * one in 50, a negative rating on one in 20; and on three in 1,000 the name `refund`, the step `escalate`, the rare
- * prompt version, and the metadata field `experiment`.
+ * A pipeline's traces, newest first, each with a retrieving span, an answering span, an input, and an output. Filters
+ * match at various rates: all traces have an `environment`, a quarter are in `tier` gold, one in 10 has feedback, one
+ * in 20 has a negative rating, and one in 50 is running. Three in 1,000 have the name `refund`, the step `escalate`,
+ * the rare prompt version, and the metadata field `experiment`.
  */
 export function* sampleTraces(count: number, versions: PromptVersions): Generator<BatchEvent> {
   for (let index = 0; index < count; index++) {

@@ -9,7 +9,7 @@ const Pass = v.object({ due_at: v.number() })
 
 const HOUR_MS = 60 * 60_000
 
-/** Has a Worker's queue offer 1 in 100 outputs, and runs cron until it has moved the other traces out of its index. */
+/** Makes a Worker's queue offer 1 in 100 outputs, and runs cron until the queue's index has no other traces. */
 export async function sampleQueue(server: Server, worker: string, client: Client): Promise<void> {
   await setPolicy(server, worker, client, { default: { sample: 0.01 } })
 }
@@ -21,8 +21,8 @@ const ASSIGNED = 300
 const Queue = v.object({ spans: v.array(v.object({ id: v.string() })), nextCursor: v.nullable(v.string()) })
 
 /**
- * Has a Worker's queue offer 1 in 100 outputs, and the outputs of traces with negative feedback, to two people each,
- * blind. Assigns spans to the reviewer, and has people disagree on other spans.
+ * Makes a Worker's queue offer 1 in 100 outputs, and all outputs from traces with negative feedback, for blind review
+ * by two people. Assigns spans to the reviewer, and makes people disagree on other spans.
  */
 export async function shareQueue(
   server: Server,

@@ -134,8 +134,8 @@ function sectionsOf([smallest, ...larger]: readonly Place[], readings: readonly 
 }
 
 /**
- * An estimate of the traces examined, to two digits: each read as many rows as in the smallest database, where all
- * `candidates` were examined.
+ * Estimates the number of traces examined, to two digits. Assumes that each takes as many rows as in the smallest
+ * database, where all `candidates` were examined.
  */
 const tracesExamined = (rows: number, baseRows: number, candidates: number): number =>
   Number((rows / Math.max(1, baseRows / candidates)).toPrecision(2))

@@ -9,7 +9,7 @@ import { startServer } from './server.ts'
 import { median, quantile, spreadOf } from './statistics.ts'
 import { newTenant } from './tenant.ts'
 
-/** Spans of each trace, including the root. */
+/** Spans per trace, including the root. */
 const SPANS = 5
 /** The input and output of a span together. */
 const SPAN_BYTES = 600

@@ -49,7 +49,7 @@ export interface Server extends AsyncDisposable {
 
 interface ServerOptions {
   isInspected?: boolean
-  /** Whether the first Worker processes jobs. Only one may, because two would take jobs from each other. */
+  /** Whether the first Worker processes jobs. Only one Worker may, because two would take jobs from each other. */
   consumesJobs?: boolean
   v8Flags?: readonly string[]
 }
@@ -160,16 +160,16 @@ async function build(): Promise<WorkerModule[]> {
   }
 }
 
-/** Creates the tables of an empty database. */
+/** Creates the tables in an empty database. */
 export async function migrate(database: Database): Promise<void> {
   const migrations = await migrationsOf(PROJECT)
-  // The local database runs them as one. Preparing each of them from outside workerd would take ten times as long.
+  // The local database runs all statements as one. Preparing each from outside workerd would take ten times as long.
   await database.prepare(migrations.flatMap(({ statements }) => statements).join(';\n')).run()
 }
 
 /**
- * Runs a statement that may run for seconds and changes nothing when it's repeated. Meanwhile its Worker closes idle
- * connections, and the statement may have been sent on one of them, so it's sent again if it fails.
+ * Runs a statement that may take seconds and that changes nothing when it's repeated. Meanwhile, its Worker closes idle
+ * connections. The statement may have been sent on one of them, so it's sent again if it fails.
  */
 export async function runRepeatable(statement: ReturnType<Database['prepare']>): Promise<void> {
   await statement.run().catch(() => statement.run())

@@ -43,7 +43,7 @@ async function firstAnswerMs(program: 'countersign' | 'bare', path: string): Pro
   return performance.now() - server.startedAt
 }
 
-/** The milliseconds in each of this many isolates. */
+/** How long the script takes to evaluate in each of this many isolates, in milliseconds. */
 async function evaluationMs(isolates: number): Promise<number[]> {
   const names = Array.from({ length: isolates }, (_, index) => `evaluated-${index}`)
   await using server = await startServer(names.map(name => ({ name, program: 'evaluated', database: 'evaluated' })))

@@ -6,7 +6,7 @@ const Organization = v.object({ apiKey: v.object({ key: v.string() }) })
 const Key = v.object({ key: v.string() })
 const User = v.object({ id: v.string() })
 
-/** The highest possible limit of a key: requests are counted as usual, but none is rejected. */
+/** The highest limit that a key can have: requests are counted as usual, but none is rejected. */
 const RATE_LIMIT = 1_000_000
 
 /**

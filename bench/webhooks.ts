@@ -11,7 +11,7 @@ const TRACE_ID = 'trace_bench'
 const timestamp = '2026-11-20T10:00:00.000Z'
 const EVENTS = ['feedback.created', 'span.reviewed', 'trace.deleted']
 
-/** Calls that ingest, and whether each is an event for the webhook. */
+/** Ingestion calls, and whether each causes an event for the webhook. */
 const CASES = [
   {
     type: 'observation',

@@ -24,7 +24,7 @@ Use the label from the first line that has a word from the ticket:
 
 The summary has at most 20 words.`
 
-/** By number. A hash of the number puts the first five into the test split. */
+/** The tickets by number. Hashes of the numbers put the first five in the test split. */
 const TICKETS = {
   1004: 'I want to send the lamp back.',
   1013: 'Can I give back the shoes that I ordered?',
@@ -38,7 +38,7 @@ const TICKETS = {
   1006: 'Do you sell gift cards?',
 }
 
-/** The tickets of the next day. */
+/** The next day's tickets. */
 const MORE_TICKETS = {
   1021: 'The blender is too loud. I am sending it back.',
   1022: 'Is my package lost?',

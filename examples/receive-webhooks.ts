@@ -15,7 +15,7 @@ interface ReceivedEvent {
 }
 
 const webhook = new Webhook(WEBHOOK_SECRET)
-/** The events that were handled. Keep these in your database, in one transaction with what the events change. */
+/** The events that were handled. Store these in your database, in the same transaction as what the events change. */
 const handled = new Set<string>()
 /** The sequence of the latest event about each span. */
 const latest = new Map<string, number>()

@@ -9,7 +9,7 @@ const JsonFields = v.record(v.string(), JsonValue)
 /** A trace with a fault, labeled with its cause. */
 const LabeledCase = v.object({
   id: v.string(),
-  /** Whether rules were tuned on it: `dev`, `tuned`, `held-out`, or any other name. */
+  /** The case's set, which says whether rules were tuned on it: `dev`, `tuned`, `held-out`, or any other name. */
   split: v.string(),
   expected: v.object({
     error_type: v.string(),
@@ -25,7 +25,7 @@ const LabeledCase = v.object({
   knowledgeDocs: v.array(v.object({ slug: v.string(), title: v.string(), content: v.string() })),
   /** Ingestion request bodies. */
   events: v.array(v.object({ type: v.picklist(['trace', 'span', 'observation', 'feedback']), body: JsonFields })),
-  /** `step_id` is a span's, or the trace's name for the root. */
+  /** `step_id` is the span's step ID or, for the root, the trace's name. */
   reviews: v.array(
     v.object({
       step_id: v.string(),

@@ -1,12 +1,13 @@
 /**
- * `npm run fit:attribution [file ...]`: fits the rules' weights and temperature to labeled cases, by default to all of
- * the files next to this one, and writes them to `src/attribution/weights.json`.
+ * `npm run fit:attribution [file ...]`: fits the rules' weights and temperature to labeled cases, and writes them to
+ * `src/attribution/weights.json`. By default, the cases come from files in `cases/`.
  *
  *   --ablate   instead of writing, prints what each kind of finding contributes
  *
  * A multinomial logistic regression. A penalty keeps weights small unless several cases require them. Before the final
- * fit, each author's cases are answered by weights fitted to the other authors' cases (ours are one author, in folds):
- * these answers set the temperature, and their scores are printed. They show what to expect for cases by somebody else.
+ * fit, each author's cases are answered with weights fitted to the other authors' cases. (Our own cases count as one
+ * author's, and are split into folds.) These answers set the temperature. Their scores, which are printed, show what to
+ * expect for cases from somebody else.
  */
 import { writeFile } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
@@ -21,7 +22,7 @@ import { type LabeledCase, readCases } from './cases.ts'
 import { type Judged, linesOf } from './scores.ts'
 import { subjectOfCase } from './subject-of-case.ts'
 
-/** How strongly a weight is pulled to 0. */
+/** How strongly a weight is pulled toward 0. */
 const PENALTY = 0.7
 const STEPS = 250
 const STEP_SIZE = 0.3
@@ -40,7 +41,7 @@ const UNWEIGHED: readonly FindingKind[] = ['error_origin', 'left_out']
 
 interface Example {
   labeled: LabeledCase
-  /** Cases with the same group are answered by weights that were fitted without them. */
+  /** The cases in a group are answered with weights that were fitted without them. */
   group: string
   isIndependent: boolean
   subject: Subject
@@ -71,7 +72,7 @@ async function examplesIn(file: string): Promise<Example[]> {
   })
 }
 
-/** The weights by kind and type, by gradient descent with a step size for each weight (Adagrad). */
+/** The weights by kind and type, from gradient descent with a step size for each weight (Adagrad). */
 function fitTable(cases: readonly Example[], kinds: Kinds): number[][] {
   const table = kinds.map(() => TYPES.map(() => 0))
   const squares = kinds.map(() => TYPES.map(() => 1e-8))

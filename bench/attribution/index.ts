@@ -1,7 +1,7 @@
 /**
  * `npm run bench:attribution [file ...]`: how often an engine names the right category, type, and span. Posts labeled
- * cases through the public API into a fresh tenant. Without a file, uses the cases next to this file. The held-out ones
- * were never used for tuning.
+ * cases through the public API to a fresh tenant. Without a file, uses cases from `cases/`. The held-out cases were
+ * never used for tuning.
  *
  *   --engine model    asks the model that ATTRIBUTION_MODEL and the other variables of docs/configuration.md configure
  *   --questions DIR   instead of answering, writes what a model would be asked about each case to DIR/<id>.txt

@@ -6,7 +6,7 @@ import * as v from 'valibot'
 
 const Request = v.object({ messages: v.array(v.object({ role: v.string(), content: v.string() })) })
 
-/** A local model provider in OpenAI's wire format. The engine asks it as it would ask a real one. */
+/** A local model provider in OpenAI's wire format. The engine calls it as it would call a real one. */
 export interface Provider extends AsyncDisposable {
   /** The Worker's variables that select this provider. */
   variables: Record<string, string>

@@ -8,7 +8,7 @@ export interface Judged {
   answer: CaseAnswer
 }
 
-/** How many answers in a set are right, and the 95% interval of that share. */
+/** How many answers in a set are right, and their share with its 95% interval. */
 export interface Share {
   right: number
   of: number
@@ -62,7 +62,7 @@ export interface Bin extends Share {
   confidence: number
 }
 
-/** Splits answers into bins of equal size, the least confident first. There are fewer if there are too few answers. */
+/** Splits answers into bins of equal size, the least confident first. With too few answers, returns fewer bins. */
 export function binsOf(judged: readonly Judged[], bins = 3): Bin[] {
   const sorted = judged.toSorted((left, right) => left.answer.confidence - right.answer.confidence)
   return Array.from({ length: bins }, (_, bin) => {
@@ -77,7 +77,7 @@ export function binsOf(judged: readonly Judged[], bins = 3): Bin[] {
   }).filter(({ of }) => of > 0)
 }
 
-/** The expected calibration error: the mean distance between confidence and accuracy per bin, weighted by answers. */
+/** The expected calibration error: the mean gap between confidence and accuracy in the bins, weighted by bin size. */
 export const calibrationError = (judged: readonly Judged[]): number =>
   binsOf(judged).reduce(
     (sum, { of, confidence, share }) => sum + (of / judged.length) * Math.abs(confidence - share),
@@ -94,7 +94,7 @@ export const sureOf = (judged: readonly Judged[]): Share =>
     isTypeRight,
   )
 
-/** For each expected type, how often each type was the answer. */
+/** For each expected type, how many times each type was the answer. */
 export function confusionOf(judged: readonly Judged[]): { expected: string; answered: Record<string, number> }[] {
   return [...Map.groupBy(judged, ({ labeled }) => labeled.expected.error_type)]
     .map(([expected, own]) => ({

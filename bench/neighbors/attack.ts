@@ -3,10 +3,10 @@ import * as v from 'valibot'
 import type { Answer, Client } from '../client.ts'
 import { type BatchEvent, postEvents } from '../events.ts'
 
-/** Prepares a request. Returns a function that sends it, and that does the same work on every call. */
+/** Prepares a request. Returns a function that sends it and causes the same work on every call. */
 export type Attack = (client: Client) => Promise<() => Promise<Answer>>
 
-/** Attacks by name. `share`, up to 1, is how much of the limits they use. */
+/** Attacks by name. `share` says how much of each limit they use; 1 is all of it. */
 export type Attacks = (share: number) => Readonly<Record<string, Attack>>
 
 export const PROJECT = 'projectSlug=bench'

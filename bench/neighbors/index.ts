@@ -11,15 +11,15 @@ import { type Longest, Neighbor } from './neighbor.ts'
 const STALL = { atMost: 250 }
 const RISE_MB = { atMost: 64 }
 const MB = 1e6
-/** The old objects that V8 may keep: half of an isolate's 128 MB, so that garbage doesn't count as use. */
+/** V8's limit for old objects: half of an isolate's 128 MB, so that garbage doesn't count as use. */
 const OLD_SPACE_MB = 64
 /** How many times each attack runs. The first run includes compiling code. */
 const ROUNDS = 2
 /** An attack that takes longer has stopped the Worker. */
 const LONGEST_MS = 60_000
 /**
- * The wait after an attack: by then its remaining work, such as a job, is done, and the neighbor has had a new
- * response.
+ * The wait after an attack: by then its remaining work, such as a job, is done, and the neighbor has received
+ * another response.
  */
 const SETTLING_MS = 200
 

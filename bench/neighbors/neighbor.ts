@@ -23,7 +23,7 @@ export class Neighbor implements AsyncDisposable {
     this.#thread = new Worker(new URL('probe.ts', import.meta.url), { workerData })
   }
 
-  /** Over the responses since the last call. */
+  /** The longest times among the responses since the last call. */
   async longest(): Promise<Longest> {
     this.#thread.postMessage(null)
     const [longest] = await once(this.#thread, 'message')

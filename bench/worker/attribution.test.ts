@@ -67,7 +67,7 @@ const span = (step_id: string, input: object, output: object) => ({
   timestamp: TIMESTAMP,
 })
 
-/** Creates a disputed trace with these spans in a tenant, with the handbook and the steps' prompts. Returns its key. */
+/** Adds a disputed trace with these spans, the handbook, and the prompts to a tenant. Returns the trace's key. */
 async function newTrace(org: Org, spans: readonly ReturnType<typeof span>[]): Promise<number> {
   const trace_id = 'trace_measured'
   for (const doc of DOCS) await org.owner.post('/api/knowledge-docs', { projectSlug: 'support', ...doc })

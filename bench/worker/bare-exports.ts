@@ -1,9 +1,9 @@
 /**
  * The minimal Worker that can store an export: it reads the body's bytes and inserts the same rows as Countersign, with
- * a single `json_each` for each table, into tables with the same columns and indexes. It doesn't decode the bytes. The
- * rows are those that Countersign stored for the same export; a PUT sends them in advance, as JSON. It reads nothing and
- * checks no key. Countersign's speed is compared with it. It has no imports, so it runs as is once its types are
- * stripped.
+ * a single `json_each` for each table, into tables with the same columns and indexes. It doesn't decode the bytes,
+ * reads no tables, and checks no key. The rows are those that Countersign stored for the same export; a PUT sends them
+ * in advance, as JSON. Countersign's speed is compared with this Worker's. It has no imports, so it runs as is once its
+ * types are stripped.
  */
 
 interface BareEnv {

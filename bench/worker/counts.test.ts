@@ -8,7 +8,7 @@ import { ORIGIN } from '../../test/support/session.ts'
 import type { Costs } from '../costs.ts'
 import { measuredBindings } from './measured-bindings.ts'
 
-/** All endpoints except the one that only works for users signed in through Cloudflare Access. */
+/** All endpoints except the one that works only for users signed in through Cloudflare Access. */
 const contracts = endpoints
   .filter(({ contract }) => contract.path !== '/api/session/organizations')
   .map(({ contract }) => [`${contract.method} ${contract.path}`, contract] as const)

@@ -4,7 +4,7 @@ import { measuredBindings } from './measured-bindings.ts'
 
 export { RateLimiter }
 
-/** Countersign's Worker, which reports the cost and time of each response in a header, and what D1 returned if asked. */
+/** Countersign's Worker. A header reports each response's cost and time and, if asked for, what D1 returned. */
 export default {
   async fetch(request, _, context) {
     const { bindings, costs, times, sizes } = measuredBindings(request.headers.has('x-measure-bytes'))

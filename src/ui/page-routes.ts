@@ -1,5 +1,5 @@
 /**
- * Loads each page. The build reads this list: it writes a document for each page that preloads the page's files
+ * Loads each page. The build reads this list: for each page, it writes a document that preloads the page's files
  * (scripts/vite/app-pages.ts).
  */
 export const PAGES = {

@@ -62,7 +62,7 @@ test('appoints adjudicators, edits users, and deletes them', async ({ page, cont
   await expect(page.getByText('lopez@example.com')).toBeHidden()
 })
 
-test('shows why somebody overrode a gate in the audit log', async ({ page, context }) => {
+test('shows in the audit log why somebody overrode a gate', async ({ page, context }) => {
   await signIn(context, organization.ownerKey)
   await organization.call('PUT', `/api/projects/${organization.project.id}/gates/answer`, { minItems: 10 })
   const prompt = { projectSlug: organization.project.slug, stepId: 'answer', content: 'Answer.' }

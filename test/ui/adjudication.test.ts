@@ -54,7 +54,7 @@ test('three people review a step blind, and an adjudicator decides what they dis
   const before = await datasetOf(organization)
   expect(before?.items).toBe(1)
 
-  // Two people accept both, one after the other.
+  // Two people accept both other outputs, one person after the other.
   await signIn(context, ada.key)
   const second = await anotherBrowser(kofi.key)
   for (const each of [page, second]) {
@@ -120,8 +120,8 @@ test('three people review a step blind, and an adjudicator decides what they dis
     review: { by: grace.id, basis: 'adjudication' },
   })
 
-  // Calculated by hand: everybody agrees on 2 of 3 outputs. Of 9 pairs of votes, the third reviewer's two on the
-  // disputed output differ.
+  // Calculated by hand: everybody agrees on 2 of 3 outputs. Of 9 pairs of votes, 2 differ: the third reviewer's, on
+  // the disputed output.
   await fourth.goto('/agreement')
   const decisions = fourth.getByRole('region', { name: 'Decisions' })
   await expect(decisions).toContainText('On 67% of 3 outputs, everybody agrees.')

@@ -6,12 +6,12 @@ import { expect, signIn, test } from './test.ts'
 const Outputs = v.object({ outputs: v.array(v.unknown()) })
 
 let organization: Organization
-/** A manager's key that may see undecided outputs, because it casts no votes. */
+/** A manager's key, which may see undecided outputs because it casts no votes. */
 let managerKey: string
 
 /**
  * Three people vote blind on 12 outputs of a step: two agree on all of them, and the third differs on the first three.
- * An adjudicator decides on the very first one.
+ * An adjudicator decides on the first one.
  */
 test.beforeAll(async () => {
   organization = await newOrganization()

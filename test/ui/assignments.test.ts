@@ -60,7 +60,7 @@ test('a manager assigns outputs from the keyboard, and each person begins with t
   await expect(page.getByRole('button', { name: 'Assign…' })).toHaveCount(0)
 })
 
-test('outputs are assigned from the list of spans, and moved to others when somebody is away', async ({
+test('outputs are assigned from the list of spans, and moved to other people when somebody is away', async ({
   page,
   context,
 }) => {

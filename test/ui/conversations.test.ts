@@ -8,7 +8,7 @@ const LONG = `${'A long explanation. '.repeat(300)}The end.`
 
 let organization: Organization
 
-/** A trace that asks and answers something. */
+/** A trace with a question and an answer. */
 function turn(index: number, group_id: string, output: unknown): Event[] {
   const trace_id = `trace_chat_${index}`
   const about = { trace_id, timestamp: time(index * 1_000) }

@@ -86,7 +86,7 @@ test('without the manage scope, the page says why items can’t be changed', asy
   await expect(page.getByRole('dialog')).toContainText('You need the “manage” scope to exclude items or move them.')
 })
 
-test('the evaluator compares parts of an output in their own way', async ({ page }) => {
+test('the evaluator compares each part of an output in its own way', async ({ page }) => {
   await page.goto(datasetPath)
   await page.getByRole('button', { name: 'Evaluator' }).click()
   const dialog = page.getByRole('dialog', { name: 'Evaluator' })
@@ -126,7 +126,7 @@ test('a dataset begins with an import, which names each faulty line', async ({ p
   await expect(page.getByRole('table', { name: 'Items' }).getByRole('row')).toHaveCount(3)
 })
 
-test('an export is downloaded, a part at a time if it’s large', async ({ page }) => {
+test('an export is downloaded, in parts if it’s large', async ({ page }) => {
   const downloadAfter = async (button: string) => {
     const downloading = page.waitForEvent('download')
     await page.getByRole('dialog').getByRole('button', { name: button, exact: true }).click()

@@ -71,7 +71,7 @@ test('a report opens on the items that need a person, who accepts and rejects fr
   await expect(rate).toContainText('20%')
 })
 
-test("an experiment isn't reviewed with a pipeline's key, and the page says why", async ({ page, context }) => {
+test("an experiment can't be reviewed with a pipeline's key, and the page says why", async ({ page, context }) => {
   const fields = { name: 'Runner', projectSlug: sample.project.slug, scopes: ['read', 'review'], actsAs: 'pipeline' }
   const { key } = v.parse(Key, await sample.call('POST', '/api/api-keys', fields, sample.ownerKey))
   await signIn(context, key)
@@ -93,7 +93,7 @@ test('two experiments are compared, item by item', async ({ page, context }) => 
   await expect(page.getByRole('list', { name: 'Items' }).getByRole('listitem')).toHaveCount(1)
 })
 
-test('experiments are filtered in the URL', async ({ page, context }) => {
+test('the URL contains the filters for experiments', async ({ page, context }) => {
   await signIn(context, sample.ownerKey)
   await page.goto(`/experiments?project=${sample.project.slug}&state=failed`)
   await expect(page.getByRole('heading', { name: 'No experiments match' })).toBeVisible()

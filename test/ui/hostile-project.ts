@@ -3,7 +3,7 @@ import * as v from 'valibot'
 import { type Event, newOrganization, type Organization } from './organization.ts'
 import { time } from './sample-project.ts'
 
-/** A string that may be mistaken for code or markup, and a part of it as a page must show it. */
+/** A string that may be mistaken for code or markup, and part of it exactly as pages must show it. */
 interface HostileText {
   name: string
   text: string
@@ -45,7 +45,7 @@ const about = (text: string, length = text.length) => ({
   nested: { [name(text)]: [name(text), { constructor: name(text), toString: null, '': name(text) }] },
 })
 
-/** Everything that a pipeline can send about one trace, with a hostile text in every field. */
+/** Everything that a pipeline can send about one trace, with a hostile string in every field. */
 function hostileTrace(text: string, index: number) {
   const trace_id = `trace___proto__${index}_${'-'.repeat(60)}`
   const span_id = randomUUID()

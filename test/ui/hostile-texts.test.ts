@@ -17,7 +17,7 @@ test.beforeAll(async () => {
 
 test.beforeEach(({ context }) => signIn(context, hostile.ownerKey))
 
-/** Matches elements that exist only if the app renders a hostile text as markup. */
+/** Matches elements that exist only if the app renders a hostile string as markup. */
 const INJECTED =
   'img[src="x"], script:not([src]), iframe, object, embed, [onerror], [onload], [onmouseover], a[href^="javascript:" i]'
 

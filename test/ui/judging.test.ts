@@ -57,7 +57,7 @@ test('an item shows what its output is based on, and a citation links to its sou
 
 const Located = v.object({ trace: v.object({ id: v.string() }) })
 
-test('a trace shows what an output is based on when asked, and citations in its text link there', async ({ page }) => {
+test('a trace shows on request what an output is based on, and citations in its text link there', async ({ page }) => {
   const span_id = randomUUID()
   const output =
     'Points expire after **24 months** [3]; see `loyalty` and [the loyalty page](https://example.com/loyalty).\n\n' +

@@ -8,7 +8,7 @@ import { expect, signIn, test } from './test.ts'
 const SPANS = 10_000
 /** The maximum number of spans in a response. */
 const MAX_SPANS = 20_000
-/** Opening runs 27 parts of the code for each span. A search through all spans for each one would run 10,000 more. */
+/** Opening a trace runs 27 parts of the code per span. Searching all spans for each span would run 10,000 more. */
 const MAX_RUNS_PER_SPAN = 100
 const MAX_LINES = 200
 
@@ -49,8 +49,8 @@ const spans = (page: Page) => page.getByRole('tree', { name: 'Spans' })
 const lineCount = (page: Page) => spans(page).getByRole('treeitem').count()
 
 /**
- * Opens the trace from the list, and counts the requests to the API, the lines that are ever added to the page, and the
- * times that any part of the app's code runs: a callback or a loop's body that runs for each span counts once for each.
+ * Opens the trace from the list, and counts the requests to the API, the lines that are ever added to the page, and how
+ * many times any part of the app's code runs: a callback or a loop's body that runs for each span counts once for each.
  */
 async function workToOpen(page: Page) {
   const row = page.getByRole('table', { name: 'Traces' }).getByRole('link', { name: 'large' })

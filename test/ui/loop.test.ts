@@ -10,10 +10,10 @@ import { expect, signIn, test } from './test.ts'
 
 /** The walk in docs/the-loop.md, as written there: with the keyboard alone, and without copying a value. */
 
-/** More Tab presses than any page of the walk needs to reach the next control. */
+/** More Tab presses than reaching the next control takes on any page of the walk. */
 const MAX_TABS = 80
 
-/** Lets the example import the client from its source, because the tests don't build it. */
+/** Lets the example import the client's source, because the tests don't build the client. */
 const CLIENT = JSON.stringify(new URL('../../src/client/index.ts', import.meta.url))
 const HOOK = `import { registerHooks } from 'node:module'
 registerHooks({ resolve: (name, context, next) => next(name === 'countersign/client' ? ${CLIENT} : name, context) })`

@@ -86,7 +86,7 @@ test('a person tries a version on one item, and sees its output next to the expe
 }) => {
   const { call, project, promptId, datasetId } = sample
   const kofi = await sample.reviewer('Kofi')
-  // The newest item is corrected, but isn't for testing.
+  // The newest item is a corrected one, but isn't in the test split.
   const { items } = v.parse(Items, await call('GET', `/api/datasets/${datasetId}/items`))
   const oldest = items.at(-1)?.id ?? ''
   const correction = {

@@ -2,7 +2,7 @@ import { startModelServer } from '../scripts/model-server.ts'
 import type { Reply } from '../support/model-wire.ts'
 import { useOwnServer } from './server.ts'
 
-/** What a model replies when the sample project's traces ask for a root cause. */
+/** What a model replies when asked for the root cause of a trace in the sample project. */
 export const ROOT_CAUSE: Reply = {
   when: 'root cause of a disagreement',
   answer: {

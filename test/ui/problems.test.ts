@@ -56,7 +56,7 @@ async function openProblem(page: Page): Promise<void> {
   await expect(page.getByRole('heading', { level: 1, name: NAME })).toBeVisible()
 }
 
-test('each number on the board and on a problem links to exactly as many spans', async ({ page, context }) => {
+test('each number on the board and on a problem’s page links to that many spans', async ({ page, context }) => {
   await signIn(context, board.ownerKey)
   await openBoard(page)
   const open = async () => {
@@ -164,7 +164,7 @@ test('a read-only key sees the problem, and no buttons that change it', async ({
   }
 })
 
-test('states filter the board, and say if they have no problems', async ({ page, context }) => {
+test('the board can be filtered by state, and says if a state has no problems', async ({ page, context }) => {
   await signIn(context, board.ownerKey)
   await openBoard(page)
   await page.getByRole('navigation', { name: 'States' }).getByRole('link', { name: 'Verified' }).click()
@@ -176,7 +176,7 @@ test('states filter the board, and say if they have no problems', async ({ page,
   await expect(page.getByRole('alert')).toContainText("Couldn't load the problems")
 })
 
-test('the palette finds problems by their name', async ({ page, context }) => {
+test('the palette finds problems by name', async ({ page, context }) => {
   await signIn(context, board.ownerKey)
   await openBoard(page)
   await page.keyboard.press('ControlOrMeta+k')
@@ -201,7 +201,7 @@ const Items = v.object({
   ),
 })
 
-test('the figures of a proof link to exactly as many items', async ({ page, context }) => {
+test('each figure in a proof links to exactly that many items', async ({ page, context }) => {
   const { call, make, project, ownerKey, versionIds } = board
   const selector = `projectSlug=${project.slug}`
   const { datasets } = v.parse(Listed, await call('GET', `/api/datasets?${selector}`))

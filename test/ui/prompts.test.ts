@@ -48,7 +48,7 @@ test('a prompt gets a new version, and is rolled back to the previous one', asyn
 
 const Found = v.object({ versions: v.array(v.object({ number: v.number(), isActive: v.boolean() })) })
 
-test('a gate keeps a version from becoming active, until a person overrides it with a reason', async ({
+test('a gate keeps a version from becoming active until a person overrides it with a reason', async ({
   page,
   context,
 }) => {
@@ -118,7 +118,7 @@ test("a knowledge doc's title can be changed", async ({ page, context }) => {
 test.describe('on a phone', () => {
   test.use({ viewport: { width: 390, height: 844 } })
 
-  test("a schema's long names stay whole", async ({ page, context }) => {
+  test("a schema's long names don't wrap", async ({ page, context }) => {
     const { make, key, project } = await newOrganization()
     const promptId = await make('/api/prompts', {
       projectSlug: project.slug,

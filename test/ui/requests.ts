@@ -60,7 +60,7 @@ interface Rounds {
   quietMs?: number
   /** What to wait for before the first round. A page whose own files are held back can't load. */
   waitUntil?: 'commit' | 'load'
-  /** Asked before each round. If it's true, the page needs no more rounds, and gets all responses. */
+  /** Called before each round. If it returns true, the page needs no more rounds, and gets all responses. */
   isDone?: () => Promise<boolean>
 }
 

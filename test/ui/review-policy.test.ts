@@ -10,7 +10,7 @@ test.beforeAll(async () => {
   await organization.post([{ type: 'trace', body: trace }, ...steps.map(body => ({ type: 'span' as const, body }))])
 })
 
-/** A week in which two people reviewed, and steps had these outputs. */
+/** A week with two reviewers and this many outputs for each step. */
 const weekOf = (outputs: Record<string, number>) => ({
   steps: Object.entries(outputs).map(([stepId, count]) => ({ stepId, outputs: count })),
   reviewers: ['Ada', 'Kofi', 'Idle'].map((name, index) => ({

@@ -45,7 +45,7 @@ const output = (page: Page) => page.getByRole('region', { name: 'Output', exact:
 
 const showsItem = (page: Page, index: number) => expect(output(page)).toContainText(answer(index).answer)
 
-/** Presses a key, and expects the next item, even though none of the page's API calls gets a response until it's shown. */
+/** Presses a key, and expects the next item, although the page's API calls get no response until that item is shown. */
 async function showsNextAtOnce(page: Page, key: string, index: number): Promise<void> {
   const { promise: shown, resolve: release } = Promise.withResolvers<void>()
   await page.route('**/api/**', async route => {
@@ -72,7 +72,7 @@ test('filters the queue from the keyboard, and starts at its first item again', 
   await showsItem(page, 2)
   await expect(page).toHaveURL(/order=newest/)
   await filters.getByRole('button', { name: 'Step' }).click()
-  // A prompt's step is suggested.
+  // The field suggests the prompt's step.
   const step = page.getByRole('combobox', { name: 'Step' })
   await expect(step).toBeFocused()
   await expect(page.locator('datalist option')).toHaveAttribute('value', STEP)
@@ -205,7 +205,7 @@ test('a comment appears even if the feedback was still loading when it was poste
   const { organization, ada } = await withQueue(1)
   await signIn(context, ada.key)
   const { promise: posted, resolve: release } = Promise.withResolvers<void>()
-  // The first response is from before the comment, and arrives after it.
+  // The first response doesn't include the comment, but arrives after it.
   await page.route(
     /\/api\/traces\//,
     async route => {

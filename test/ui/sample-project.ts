@@ -61,15 +61,15 @@ export interface SampleProject extends Organization {
   webhookId: string
   promptId: string
   docId: string
-  /** The dataset of `STEP`: four accepted items and a corrected one. */
+  /** The dataset for `STEP`: four accepted items and a corrected one. */
   datasetId: string
-  /** Has a parent and its child, each kind of observation, feedback, and a decision. */
+  /** The trace has a parent and a child span, each kind of observation, feedback, and a decision. */
   traceId: string
   /** The span in the trace that has the feedback. */
   spanId: string
-  /** The problem of the corrected item. */
+  /** The corrected item's problem. */
   problemId: string
-  /** Two finished experiments on the step. The first one has each outcome and change. */
+  /** Two finished experiments on the step. The first one has every kind of outcome and change. */
   experimentIds: [first: string, second: string]
 }
 

@@ -1,8 +1,9 @@
 import { newServer, PROJECT } from '../scripts/server.ts'
 
 /**
- * Starts the server for all tests as `npm start` does, but without the demo, and with webhooks to this machine. Returns
- * a function that stops the server and removes its state. If the environment names a server, the tests use it instead.
+ * Starts the server for all tests as `npm start` does, but without the demo, and allows webhooks to this machine.
+ * Returns a function that stops the server and removes its state. If the environment names a server, the tests use that
+ * one instead.
  */
 // biome-ignore lint/style/noDefaultExport: Playwright requires it
 export default async function serve(): Promise<() => Promise<void>> {

@@ -10,7 +10,7 @@ test.beforeAll(async () => {
 
 test.beforeEach(({ context }) => signIn(context, sample.ownerKey))
 
-test('each number of decisions in insights links to exactly as many spans', async ({ page }) => {
+test('each number of decisions in insights links to exactly that many spans', async ({ page }) => {
   await page.goto(`/?project=${sample.project.slug}`)
   const link = page.getByRole('link', { name: `decisions on ${STEP}` }).first()
   const decided = Number((await link.textContent())?.trim())
@@ -30,7 +30,7 @@ const List = v.object({
   expired: v.optional(v.number(), 0),
 })
 
-/** How many items the list at a link has, including expired ones. */
+/** The number of items in the list that a link leads to, including expired ones. */
 async function listedAt(href: string): Promise<number> {
   const { pathname, searchParams } = new URL(href, 'http://localhost')
   const { project, ...filters } = Object.fromEntries(searchParams)
@@ -39,7 +39,7 @@ async function listedAt(href: string): Promise<number> {
   return spans.length + traces.length + expired
 }
 
-test('every number in insights and on a page of a prompt links to a list with that many items', async ({ page }) => {
+test('every number in insights and on a prompt’s page links to a list with that many items', async ({ page }) => {
   const numbers = async () => {
     const links = await page.locator('main a[href^="/spans?"], main a[href^="/traces?"]').all()
     return Promise.all(
@@ -64,13 +64,13 @@ test('every number in insights and on a page of a prompt links to a list with th
   })
   expect(counts.length).toBeGreaterThan(20)
   for (const { href, number } of counts) expect([href, await listedAt(href)]).toEqual([href, number])
-  // A percentage links to its numerator, and a link to the same list has the same number.
+  // A percentage links to the items in its numerator. Another link to that list shows their number.
   const shares = shown.filter(({ text }) => text.endsWith('%'))
   expect(shares.length).toBeGreaterThan(3)
   for (const { href } of shares) expect(await listedAt(href)).toBeGreaterThan(0)
 })
 
-test('the filters of spans are in the URL, and can be edited and removed', async ({ page }) => {
+test('the filters for spans are in the URL, and can be edited and removed', async ({ page }) => {
   const period = 'reviewedFrom=2020-01-01T00:00:00.000Z&reviewedTo=2020-02-01T00:00:00.000Z'
   await page.goto(`/spans?project=${sample.project.slug}&${period}&stepId=nothing`)
   const filters = page.getByRole('search', { name: 'Filters' })

@@ -8,7 +8,7 @@ import { answered, STEP } from './sample-project.ts'
 import { expect, signIn, test } from './test.ts'
 
 /*
- * The tests' server has no model, so these tests answer for it. The versions and the problem are real.
+ * The tests' server has no model, so these tests answer in its place. The versions and the problem are real.
  */
 
 const BASE = 'You answer customers.\nBe brief, and kind.\nNever promise a refund.\n'
@@ -85,7 +85,7 @@ async function answerForModel(page: Page): Promise<void> {
   await page.route(`**/api/problems/${problemId}/suggestion?versionId=*`, route => route.fulfill({ json: suggestion }))
 }
 
-test('a suggested version shows each change with its reason, its examples, and a warning if it is copied', async ({
+test('a suggested version shows each change with its reason, its examples, and a warning if it was copied', async ({
   page,
   context,
 }) => {

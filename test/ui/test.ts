@@ -5,7 +5,7 @@ export { expect } from '@playwright/test'
 
 declare global {
   interface Window {
-    /** Set by a hostile text's script if the app ever executes it. */
+    /** Set by a hostile string's script if the app ever executes it. */
     __pwned?: unknown
   }
 }

@@ -28,7 +28,7 @@ test('marks the chosen tab of a trace that was opened from the list', async ({ p
   await expect(tab).toHaveCSS('border-bottom-style', 'solid')
 })
 
-test('marks an output that changed after its review in the list, the tree, and the decision', async ({
+test('marks in the list, the tree, and the decision that an output changed after its review', async ({
   page,
   context,
 }) => {
@@ -51,7 +51,7 @@ test('marks an output that changed after its review in the list, the tree, and t
   await expect(line.getByRole('img', { name: 'Accepted' })).toBeVisible()
 })
 
-test('a root that has the text of a step shows its review, and passes decisions on to it', async ({
+test('a root with the same text as a step shows the step’s review, and passes decisions on to the step', async ({
   page,
   context,
 }) => {

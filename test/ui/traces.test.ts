@@ -260,7 +260,7 @@ test('a search continues automatically, pauses after 20 pages without a match, a
   await expect(goOn).toBeVisible()
 })
 
-test('names can be filtered by a part or as a whole', async ({ page }) => {
+test('traces can be filtered by their full name or part of it', async ({ page }) => {
   await open(page)
   await page.getByRole('button', { name: 'Add filter' }).click()
   await page.getByRole('option', { name: 'Name' }).click()
@@ -276,7 +276,7 @@ test('names can be filtered by a part or as a whole', async ({ page }) => {
   await expect(page.getByRole('heading', { name: 'No traces match these filters' })).toBeVisible()
 })
 
-test('traces are sorted by duration, by a header or in the bar, and the page says if older ones are left out', async ({
+test('traces are sorted by duration from a header or the bar, and the page says if older ones are left out', async ({
   page,
 }) => {
   await open(page)

@@ -71,7 +71,7 @@ test('Markdown is rendered without loading or running anything', async ({ page }
   await expect(output).toContainText('U+202E')
   await expect(output.getByRole('link', { name: 'Image: A pixel' })).toBeVisible()
   await expect(output.locator('img, script, a[href^="javascript:" i], [onmouseover]')).toHaveCount(0)
-  // Its headings aren't the page's.
+  // The headings in it aren't the page's.
   await expect(output.getByRole('heading', { name: 'Warranty' })).toHaveCount(0)
   expect(requested.filter(url => url.includes('example'))).toEqual([])
 
@@ -147,7 +147,7 @@ test('text without Markdown keeps every character', () => {
   expect(isMarkdown(`**a**${'a'.repeat(20_000 - 4)}`)).toBe(false)
 })
 
-test('lines hold the whole text, and matches may span them', () => {
+test('lines hold the whole text, and a match can span several', () => {
   const text = `a\n\n${'x'.repeat(1_999)}\u{1F600}${'y'.repeat(2_500)}\n`
   const lines = linesOf(text)
   expect(lines.every(line => line.text.length <= 2_000 && text.startsWith(line.text, line.start))).toBe(true)

@@ -12,7 +12,7 @@ test.beforeEach(async ({ context }) => {
   await signIn(context, organization.ownerKey)
 })
 
-/** The menu. Its button, which shows the current view, gives it a name that varies. */
+/** The menu. Its name varies, because it comes from the button, which shows the current view. */
 const menu = (page: Page) => page.getByRole('dialog').filter({ hasNotText: 'Delete view?' })
 
 async function saveView(page: Page, name: string, { isShared = false } = {}) {
@@ -24,7 +24,7 @@ async function saveView(page: Page, name: string, { isShared = false } = {}) {
   await expect(page.getByRole('button', { name, exact: true })).toBeVisible()
 }
 
-test('a saved view sets the filters of the traces, and the button shows its name', async ({ page }) => {
+test('a saved view sets the filters for traces, and the button shows its name', async ({ page }) => {
   const { project } = organization
   await page.goto(`/traces?project=${project.slug}&status=completed&metadata.customer.tier=gold`)
   await saveView(page, 'Gold customers')
@@ -39,7 +39,7 @@ test('a saved view sets the filters of the traces, and the button shows its name
   await expect(page).toHaveURL(new RegExp(`project=${project.slug}`))
   await expect(page.getByRole('table', { name: 'Traces' }).getByRole('link')).toHaveCount(1)
   await expect(menu(page)).toBeHidden()
-  // The URL is enough to see that this is the view.
+  // The URL alone identifies the view.
   await page.reload()
   await page.getByRole('button', { name: 'Gold customers' }).click()
   await expect(menu(page).getByRole('button', { name: 'Gold customers', exact: true })).toHaveAttribute('aria-current')
@@ -88,13 +88,13 @@ test('a view with the same name is replaced, and a view never switches the proje
   await page.getByRole('button', { name: 'Views' }).click()
   await menu(page).getByRole('textbox', { name: 'Save the current filters as' }).fill('Mine')
   await menu(page).getByRole('button', { name: 'Replace view' }).click()
-  // Until it's closed, the menu has a button with the same name.
+  // Until the menu is closed, it has a button with the same name.
   await expect(menu(page)).toBeHidden()
   await page.getByRole('button', { name: 'Mine', exact: true }).click()
   await expect(menu(page).getByRole('list').getByRole('button', { name: 'Mine', exact: true })).toHaveCount(1)
 })
 
-test('a saved view sets the order and the filters of the review queue', async ({ page }) => {
+test('a saved view sets the order and the filters for the review queue', async ({ page }) => {
   const { project } = organization
   await page.goto(`/review?project=${project.slug}&order=newest&stepId=generate-answer`)
   await saveView(page, 'Newest answers')

@@ -9,7 +9,7 @@ const Prompt = v.object({ versionId: v.string() })
 const nested = (depth: number, around: (inner: object) => object, inner: object): object =>
   depth === 0 ? inner : nested(depth - 1, around, around(inner))
 
-/** Reviews of outputs that are expensive to validate. A schema that is rejected when stored is itself the attack. */
+/** Reviews of outputs that are expensive to validate. If a schema is rejected, storing it is the attack. */
 export const schemas: Attacks = share => ({
   'uniqueItems of objects': judged(
     { type: 'array', uniqueItems: true, items: { type: 'object' } },
@@ -41,7 +41,7 @@ export const schemas: Attacks = share => ({
     { type: 'array', items: { enum: times(4000, index => `value-${index}`) } },
     times(part(share, 300_000), index => `other-${index}`),
   ),
-  // Doubles with each level; 10 levels are half of what a schema may have.
+  // The work doubles with each level. A schema may have twice as many levels.
   'alternatives within alternatives': judged(
     nested(10, inner => ({ anyOf: [{ properties: { a: inner } }, { properties: { a: inner } }] }), { type: 'string' }),
     nested(10, inner => ({ a: inner }), {}),

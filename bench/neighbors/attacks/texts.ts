@@ -61,7 +61,7 @@ export const texts: Attacks = share => ({
   'a prompt with versions of control characters': async client => {
     const content = escapedText(part(share, MAX_CONTENT_BYTES - 100))
     const { id } = await addPrompt(client, content)
-    // As many as fit when escaped as JSON.
+    // As many versions as fit when escaped as JSON.
     for (let number = 1; number < part(share, 5); number++) await addVersion(client, id, `${number}${content}`)
     return () => client.send('GET', `/api/prompts/${id}`)
   },

@@ -18,8 +18,8 @@ const OUTPUT_FILTERS = [
 export type OutputFilter = (typeof OUTPUT_FILTERS)[number]
 
 /**
- * The filters that each filter requires. The API rejects a filter without the ones that it requires, for example after
- * a pill was removed.
+ * The filters that each filter requires. The API would reject a filter without them, for example after a pill is
+ * removed.
  */
 const NEEDS: Partial<Record<OutputFilter, OutputFilter[]>> = {
   agrees: ['label'],

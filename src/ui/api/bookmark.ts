@@ -1,8 +1,8 @@
 import { BOOKMARK_HEADER, formatBookmark, parseBookmark } from '../../domain/bookmark.ts'
 
 /*
- * How recent the data is that this browser has seen, for deployments that read from replicas. Browser storage keeps it,
- * so that reloads and other tabs don't see older data either.
+ * The bookmark of the newest data that this browser has seen, for deployments that read from replicas. It's kept in
+ * browser storage, so that reloads and other tabs don't see older data either.
  */
 
 const KEPT = 'countersign.bookmark'

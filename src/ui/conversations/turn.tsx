@@ -18,7 +18,7 @@ interface TurnProps {
   names: ReadonlyMap<string, string>
 }
 
-/** A trace as a turn of a conversation: what was asked and answered, with feedback. */
+/** A trace as a turn in a conversation: what was asked and answered, with feedback. */
 export function Turn({ turn, project, names }: TurnProps) {
   const { id, name, status, createdAt, reviewState, staleCount, span, feedback, feedbackCount } = turn
   const address = pathWith(`/traces/${id}`, { project, span: span?.id })

@@ -7,7 +7,7 @@ export interface NewExample {
   value: { [field: string]: Json }
 }
 
-/** What's wrong with a text, and where. The field is '' if the fault is in the example as a whole. */
+/** What's wrong with the pasted text, and where. The field is '' if the fault is in the example as a whole. */
 export interface ExampleFault {
   place: string
   field: string

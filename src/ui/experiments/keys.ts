@@ -14,5 +14,5 @@ export const KEYS: readonly Shortcut<Command>[] = [
   { keys: ['?'], command: 'help', label: 'Show keyboard shortcuts' },
 ]
 
-/** Runs a report's commands by their keys. */
+/** Runs a report's commands when their keys are pressed. */
 export const useReportKeys = (commands: Commands<Command>): void => useKeys(KEYS, commands)

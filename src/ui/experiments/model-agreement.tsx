@@ -18,7 +18,7 @@ interface ModelAgreementProps {
   pathTo: (filter: { judgment: string; decision: string }) => string
 }
 
-/** How often a model agrees with people, with the outputs behind each number. Renders nothing if no output has both. */
+/** How often a model agrees with people, with links to the outputs. Renders nothing if no output was judged by both. */
 export function ModelAgreement({ agreement, pathTo }: ModelAgreementProps) {
   const { agreed, of } = agreement
   if (of === 0) return null

@@ -91,7 +91,7 @@ function nextPlace({ list }: ItemPlace, cursor: string | null, lists: number): I
   return list + 1 < lists ? { list: list + 1, cursor: null } : undefined
 }
 
-/** The experiments on the same dataset, with which an experiment can be compared. */
+/** The experiments on a dataset, which can be compared with each other. */
 export const ofDatasetQuery = (projectId: string, datasetId: string) =>
   queryOptions({
     queryKey: ['experiments', projectId, 'of', datasetId],

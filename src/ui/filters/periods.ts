@@ -22,7 +22,7 @@ const isTime = (text: string | null): text is string => text !== null && !Number
 /** A time on the last UTC day before another time. */
 const lastDayBefore = (time: string): string => new Date(Date.parse(time) - 1).toISOString()
 
-/** A period as a filter shows it. A time that can't be read is shown unchanged. */
+/** A period as a filter shows it. A time that can't be parsed is shown unchanged. */
 export function periodWords({ from, to }: Period, unit: PeriodUnit): string {
   const words = (time: string) => (isTime(time) ? (unit === 'day' ? days : minutes).format(new Date(time)) : time)
   if (!to) return `since ${words(from ?? '')}`

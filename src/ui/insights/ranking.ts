@@ -2,7 +2,7 @@ import type { Insights } from '../api/wire.ts'
 
 /*
  * Ranks steps by the minimum number of corrections to expect from the live version, which writes a step's outputs from
- * now on. That number is for as many outputs as the step had in the period.
+ * now on, if there are as many outputs as in the period.
  */
 
 /** Current decisions. */
@@ -52,9 +52,9 @@ export interface RankedStep extends Decided {
   versions: VersionDecided[]
   /** The active version, if it has enough decisions to rank the step by it alone. */
   active: VersionDecided | null
-  /** Whether people correct the active version significantly more or less often than the previous one; else null. */
+  /** Whether people correct the active version significantly more or less often than the previous one; null if not. */
   trend: 'worse' | 'better' | null
-  /** The minimum number of corrections to expect in that many outputs: `outputs` times `rate.low`, rounded down. */
+  /** The minimum number of corrections to expect: `outputs` times `rate.low`, rounded down. */
   expected: number
   /** The 95% confidence interval of the share of outputs that are corrected. */
   rate: { low: number; high: number }

@@ -18,7 +18,7 @@ interface SourceLinesProps {
 
 const NONE: readonly Match[] = []
 
-/** A text line by line, with the matches of a search. */
+/** Text, line by line, with the matches for a search. */
 export function SourceLines({ lines, label, maxHeight, matches = NONE, current = 0, isProse }: SourceLinesProps) {
   const match = matches[current]
   const shown = useMemo(() => (match ? lastAtOrBefore(lines, match.start) : -1), [lines, match])

@@ -18,7 +18,7 @@ interface SourceProps {
   onFind: (wanted: string | undefined) => void
 }
 
-/** A text as it was sent, or a value as JSON, with a search. */
+/** Text as it was sent, or a value as JSON, with a search field. */
 export function Source({ value, label, maxHeight, wanted, onFind }: SourceProps) {
   const source = useMemo(() => (typeof value === 'string' ? value : JSON.stringify(value, undefined, 2)), [value])
   const lines = useMemo(() => linesOf(source), [source])
@@ -61,7 +61,7 @@ interface LongTextProps {
   maxHeight: string
 }
 
-/** A text for reading that is too long for Markdown. */
+/** Text for reading that's too long to format as Markdown. */
 export function LongText({ value, label, maxHeight }: LongTextProps) {
   const lines = useMemo(() => linesOf(value), [value])
   return <SourceLines lines={lines} label={label} maxHeight={maxHeight} isProse />

@@ -1,14 +1,14 @@
-/** A line, or as much of a long one as a browser lays out at once. */
+/** Longer lines are split, because browsers lay out a line as a whole. */
 const MAX_LINE_LENGTH = 2_000
 
-/** A part of a text that is shown as one line. */
+/** A part of a string that is shown as one line. */
 export interface TextLine {
   text: string
-  /** Where it starts in the text. */
+  /** Where it starts in the string. */
   start: number
 }
 
-/** The lines of a text, with long ones split. */
+/** A string's lines, with long ones split. */
 export function linesOf(text: string): TextLine[] {
   const lines: TextLine[] = []
   for (let start = 0; start <= text.length; ) {
@@ -28,7 +28,7 @@ export function linesOf(text: string): TextLine[] {
 const splitAt = (text: string, at: number, end: number): number =>
   at < end && /[\ud800-\udbff]/.test(text.charAt(at - 1)) ? at - 1 : at
 
-/** A part of a text that matches a search. */
+/** A part of a string that matches a search. */
 export interface Match {
   start: number
   end: number
@@ -37,7 +37,7 @@ export interface Match {
 /** Enough to step through, and few enough to keep. */
 export const MAX_MATCHES = 10_000
 
-/** Finds a string in a text, ignoring case. */
+/** Finds a string in another, ignoring case. */
 export function matchesIn(text: string, wanted: string): Match[] {
   if (wanted === '') return []
   const pattern = new RegExp(wanted.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&'), 'giu')

@@ -3,7 +3,7 @@ import { createContext, Fragment, useContext } from 'react'
 import { citationsIn } from '../../domain/citations.ts'
 import { ShownText } from '../json/shown-text.tsx'
 
-/** Names that texts cite, and what each opens. */
+/** The names that text can cite, and what each one opens. */
 export const CitedNames = createContext<ReadonlyMap<string, () => void>>(new Map())
 
 /** A pipeline's text, with its citations as links. */

@@ -11,7 +11,7 @@ export function handle(act: () => unknown): true {
 }
 
 /**
- * Runs commands by their keys. Letters typed into a field aren't commands. Open dialogs, open lists, and
+ * Runs commands when their keys are pressed. Letters typed into a field aren't commands. Open dialogs, open lists, and
  * search fields get all keys.
  */
 export function useKeys<Command extends string>(

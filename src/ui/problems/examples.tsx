@@ -24,7 +24,7 @@ interface ExamplesProps {
   range: TimeRange
 }
 
-/** A problem's affected outputs, one at a time. */
+/** The outputs that a problem affects, one at a time. */
 export function Examples({ problem, project, range }: ExamplesProps) {
   const [address, change] = useSearchParams()
   const [isHelpOpen, help] = useDisclosure()

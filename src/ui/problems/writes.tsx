@@ -4,7 +4,7 @@ import { call } from '../api/client.ts'
 import { queryClient } from '../api/query-client.ts'
 import type { Problem } from '../api/wire.ts'
 
-/** What people can change in a problem. */
+/** What people can change about a problem. */
 export interface ProblemChange {
   dismissed?: boolean
   note?: string | null

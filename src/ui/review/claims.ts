@@ -11,7 +11,7 @@ export interface ClaimCalls {
 export interface Claims {
   /** Claims these spans and releases all others. */
   want: (spanIds: readonly string[]) => void
-  /** Drops a claim that a review has ended. */
+  /** Drops a claim after a review has ended it. */
   forget: (spanId: string) => void
   /** Claims a refused span again. */
   reclaim: (spanId: string) => void

@@ -27,7 +27,7 @@ export interface DecisionActions {
   chooseType: (index: number) => void
   /** Decides in favor of a reviewer's vote, by its position. */
   takeVote: (index: number) => void
-  /** Opens the editor with what a vote approves. */
+  /** Opens the editor with the value that a vote approves. */
   editVote: (index: number) => void
   save: () => void
   leave: () => void

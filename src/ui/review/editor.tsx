@@ -23,7 +23,7 @@ interface EditorProps {
   schema: JsonObject | null | undefined
   /** Where the current text doesn't match the schema. */
   faults: readonly SchemaFault[]
-  /** Whether the reviewer marked the output as wrong. It can't be saved unchanged then. */
+  /** Whether the reviewer marked the output as wrong. If so, it can't be saved unchanged. */
   isWrong: boolean
 }
 

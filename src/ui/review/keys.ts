@@ -53,5 +53,5 @@ export const ADJUDICATION_KEYS: readonly Shortcut<Command | VoteCommand>[] = [
   ...KEYS.filter(({ command }) => command !== 'errorType' && command !== 'wrong'),
 ]
 
-/** Runs the inbox's commands by their keys. */
+/** Runs the inbox's commands when their keys are pressed. */
 export const useInboxKeys = (commands: Commands<Command>): void => useKeys(KEYS, commands)

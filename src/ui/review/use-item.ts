@@ -67,7 +67,7 @@ export function useItem({ span, isWhole, projectSlug, onAdvance, onUndo }: ItemO
   const isAdjudicating = isAdjudicator && decided === undefined && isVoting(span)
   const submit = (request: Decision) => {
     setBlocked(undefined)
-    // On the next item, letters must be keys again.
+    // On the next item, letters must be shortcuts again.
     const field = document.activeElement
     if (field instanceof HTMLElement && takesText(field)) field.blur()
     decide(desk, span, request, showTrouble).then(saved => {

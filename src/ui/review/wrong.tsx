@@ -20,7 +20,7 @@ interface ErrorTypeChoiceProps {
   hasKeys?: boolean
 }
 
-/** Chooses what went wrong, by key or from all types. */
+/** Chooses what went wrong, with a key or from the list of all types. */
 export const ErrorTypeChoice = ({ errorTypes, chosen, onChoose, hasKeys = true }: ErrorTypeChoiceProps) => (
   <Stack gap={4} component="section" aria-label="What went wrong?">
     <Text size="sm" fw={500}>

@@ -35,7 +35,7 @@ export function DeliveryTable({ deliveries, onOpen }: DeliveryTableProps) {
   return <StackedTable label="Deliveries" columns={columns} rows={deliveries} keyOf={({ id }) => id} />
 }
 
-/** How the latest attempt ended, in short. */
+/** How the latest attempt ended, in brief. */
 function Answered({ attempt }: Pick<Delivery, 'attempt'>) {
   if (attempt === null) return 'None yet'
   if (attempt.status !== null) return attempt.status

@@ -59,7 +59,7 @@ const emptyWebhook = ({ project }: Session): WebhookDraft => ({
 
 const CHANGEABLE = ['url', 'events', 'format', 'includeValues', 'description'] as const
 
-/** Changes where a webhook sends which events. */
+/** Changes a webhook's URL, events, and other fields. */
 export function EditWebhook({ webhook }: { webhook: Webhook }) {
   const label = `Edit ${hostOf(webhook)}`
   return (

@@ -11,7 +11,7 @@ const WHY_DISABLED: Readonly<Record<NonNullable<Webhook['disabledReason']>, stri
   failing: 'Every delivery failed for five days',
 }
 
-/** Whether a webhook sends events, and why not. */
+/** Whether a webhook sends events, or why it doesn't. */
 export function WebhookStateMark({ webhook }: { webhook: Webhook }) {
   const { enabled, disabledAt, disabledReason, failingSince, isReadable } = webhook
   if (!enabled) {

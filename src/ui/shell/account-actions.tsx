@@ -7,7 +7,7 @@ import { changeSession, queryClient } from '../api/query-client.ts'
 import { signOut } from '../api/session.ts'
 import { IconBook, IconLogout, IconMoon, IconSun, IconSwitchHorizontal } from '../icons/index.ts'
 
-/** The account's button with its menu, open at first: the color scheme, the API's documentation, and sign-out. */
+/** The account button and its menu, which starts out open: the color scheme, the API's documentation, and sign-out. */
 export function AccountActions({ label }: { label: ReactNode }) {
   const scheme = useComputedColorScheme('light')
   const { setColorScheme } = useMantineColorScheme()

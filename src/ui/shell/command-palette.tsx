@@ -46,7 +46,7 @@ export function CommandPalette({ onClose }: { onClose: () => void }) {
   const chosen = useProject()
   const project = useMay('read') === false ? undefined : chosen
   const [query, setQuery] = useState('')
-  /** The text for which the reader searches the traces' values. */
+  /** The text that the reader is searching the traces' values for. */
   const [searched, setSearched] = useState<string>()
   useEffect(palette.open, [])
   const text = query.trim()
@@ -190,7 +190,7 @@ function describedMatch(trace: TraceItem): string | undefined {
   return match && `${matchedField(match.field)}: ${match.snippet}`
 }
 
-/** The traces that contain a text, each with its first match. */
+/** The traces that contain the text, each with its first match. */
 const FoundTraces = ({ traces: { traces, searchedTo, nextCursor }, sought, onOpen }: FoundTracesProps) => (
   <PaletteGroup label="Traces with this text">
     {traces.map(trace => (

@@ -39,8 +39,8 @@ interface PaletteList extends List {
 }
 
 /**
- * The problems, prompts, datasets, experiments, and knowledge docs whose names contain a text. Requests the first page
- * of each list once, when there's a text.
+ * The problems, prompts, datasets, experiments, and knowledge docs whose names contain `text`. Requests the first page
+ * of each list once, when `text` isn't empty.
  */
 export function usePaletteLists(project: string | undefined, text: string): PaletteList[] {
   const options = { enabled: project !== undefined && text !== '', staleTime: KEPT_MS, refetchInterval: false } as const
@@ -111,6 +111,6 @@ export function usePaletteLists(project: string | undefined, text: string): Pale
   })
 }
 
-/** Whether one of the texts contains another, ignoring case. */
+/** Whether any of `texts` contains `text`, ignoring case. */
 export const isIn = (text: string, ...texts: readonly string[]): boolean =>
   texts.some(each => each.toLowerCase().includes(text.toLowerCase()))

@@ -18,7 +18,7 @@ export interface SourcedSpan {
   traceId: string
 }
 
-/** Retrieved chunks with the cited ones first, docs, and the prompt's rules. */
+/** Retrieved chunks (cited ones first), docs, and the prompt's rules. */
 export function SourceList({ span, sources }: { span: SourcedSpan; sources: SpanSources }) {
   const { chunks, chunkCount, docs, prompt, isComplete } = sources
   return (
@@ -131,7 +131,7 @@ interface FoldedProps {
   isTruncated: boolean
 }
 
-/** A text that opens on request. */
+/** Text that opens on request. */
 const Folded = ({ label, title, detail, href, text, isTruncated }: FoldedProps) => (
   <section aria-label={label}>
     <details className={classes.folded}>

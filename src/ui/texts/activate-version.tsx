@@ -14,7 +14,7 @@ interface ActivateVersionProps {
   kind: TextKind
   text: VersionedText
   version: Version
-  /** Whether it's the page's main action. The gate's state then loads with the dialog. */
+  /** Whether it's the page's main action. If so, the gate's state loads with the dialog. */
   isProminent?: boolean
   /** Runs before the dialog closes, once the version is active. */
   onDone?: () => Promise<unknown>

@@ -39,7 +39,7 @@ const shortenedStart = (text: string): string =>
 const shortenedEnd = (text: string): string =>
   text.length > MAX_CONTEXT ? `${text.slice(0, MAX_CONTEXT).toWellFormed()}…` : text
 
-/** Counts how many numbers from 0 up to `limit` pass the test in a row. */
+/** How many consecutive numbers pass the test, counted from 0 up to `limit`. */
 function countWhile(limit: number, holds: (index: number) => boolean): number {
   let count = 0
   while (count < limit && holds(count)) count++

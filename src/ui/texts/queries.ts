@@ -3,7 +3,7 @@ import { call } from '../api/client.ts'
 import type { GateState, VersionDiff } from '../api/wire.ts'
 import type { TextKind } from './kinds.ts'
 
-/** A project's texts of a kind, by name. */
+/** A project's texts of one kind, by name. */
 export const textsQuery = (kind: TextKind, projectSlug: string | undefined) =>
   infiniteQueryOptions({
     queryKey: ['texts', kind.key, projectSlug],

@@ -7,7 +7,7 @@ import type { Version, VersionedText } from './kinds.ts'
 
 const TryForm = lazy(async () => ({ default: (await import('./try-form.tsx')).TryForm }))
 
-/** Lets the model run a prompt's version on one item, in a dialog. */
+/** Lets the model run a version of a prompt on one item, in a dialog. */
 export function TryOnItem({ text, version }: { text: VersionedText; version: Version }) {
   const [isOpen, { open, close }] = useDisclosure()
   return (

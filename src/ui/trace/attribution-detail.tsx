@@ -138,7 +138,7 @@ interface FindingsProps {
   onJump: OnJump
 }
 
-/** Evidence, each with a link to its place. */
+/** The findings, each with a link to its place. */
 const Findings = ({ evidence, stepOf, onJump }: FindingsProps) => (
   <ul className={classes.evidence}>
     {evidence.map(({ spanId, path, note }, index) => (

@@ -5,7 +5,7 @@ import { useState } from 'react'
 import { FaultAlert } from '../parts/fault-alert.tsx'
 
 interface CommentFormProps {
-  /** The storage key of the unsaved text. */
+  /** The storage key for the unsaved text. */
   draft: string
   label: string
   /** The button's label. */

@@ -3,8 +3,8 @@ import { call } from '../api/client.ts'
 import type { AttributionQuality } from '../api/wire.ts'
 
 /**
- * How often an engine's answers agreed with reviewers in a project, for the engine and version of a trace's answer.
- * Read only if the trace has an answer.
+ * How often the engine and version that answered for a trace agreed with reviewers in its project. Read only if the
+ * trace has an answer.
  */
 export const engineRecordQuery = (
   projectSlug: string | undefined,

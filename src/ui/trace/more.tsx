@@ -10,7 +10,7 @@ const NAMES = { spans: 'spans', feedback: 'pieces of feedback' }
 
 /**
  * Shows how much of a trace is loaded, and loads more: on a click, or automatically while `isWanted`. Items load in
- * order of time, regardless of their place in the tree.
+ * chronological order, regardless of their place in the tree.
  */
 export function More({ trace, list, isWanted }: { trace: Trace; list: 'spans' | 'feedback'; isWanted: boolean }) {
   const { mutate, isPending, error } = useMutation({ mutationFn: () => readMore(trace, list) })

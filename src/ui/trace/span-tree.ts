@@ -177,7 +177,7 @@ export function foundRows<Span extends TreeSpan>(
   return { rows: rows.filter((_, index) => needed.has(index)), matches }
 }
 
-/** The folded set without a span's ancestors, so that it is visible. */
+/** The folded set without a span's ancestors, so that the span is visible. */
 export function foldedToShow(
   { rows, indexOf }: SpanTree,
   id: string,

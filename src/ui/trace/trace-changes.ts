@@ -69,5 +69,5 @@ function reviewOf(trace: Trace, spans: readonly Span[]): Pick<Trace, 'reviewedCo
 /** Whether a span has a review of its own. A root that shows a step's review isn't counted. */
 const hasOwnReview = ({ review }: Span): boolean => review.reviewedBy === null
 
-/** Whether a span counts as reviewed. With a stale review, it doesn't. */
+/** Whether a span counts as reviewed. A stale review doesn't count. */
 const isReviewed = ({ review }: Span): boolean => review.state !== 'unreviewed' && !review.stale

@@ -7,7 +7,7 @@ import { useMay } from '../parts/scopes.tsx'
 import { DeleteTrace } from './delete-trace.tsx'
 import { RawTrace } from './raw-trace.tsx'
 
-/** The menu of actions on a trace with its button, open at first. */
+/** The menu of actions on a trace, and its button. The menu starts out open. */
 export function TraceMenu({ trace }: { trace: Trace }) {
   const [isRaw, raw] = useDisclosure()
   const [isDeleting, deleting] = useDisclosure()

@@ -67,7 +67,7 @@ export const TraceRow = memo(function TraceRow(props: TraceRowProps) {
   )
 })
 
-/** Follows the row's link when a text with a tooltip, which covers the link, is clicked. */
+/** Follows the row's link on a click on text with a tooltip, which covers the link. */
 function followLink({ target, currentTarget, nativeEvent }: MouseEvent<HTMLElement>): void {
   if (target instanceof Element && target.closest('a, button, input') === null) {
     currentTarget.querySelector('a')?.dispatchEvent(new window.MouseEvent('click', nativeEvent))

@@ -10,7 +10,7 @@ export interface Selection<Item extends Listed> {
   /** In the list's order. */
   items: readonly Item[]
   ids: ReadonlySet<string>
-  /** Selects an item, or deselects it. With `isRange`, does the same to all items since the last one. */
+  /** Selects or deselects an item and, with `isRange`, all items between it and the last one. */
   toggle: (id: string, isRange: boolean) => void
   /** Selects all loaded items, or none if all are selected. */
   toggleAll: () => void
@@ -20,7 +20,7 @@ interface Chosen {
   /** The list that the IDs were chosen in. */
   list: string
   ids: ReadonlySet<string>
-  /** The last one that was selected or deselected. */
+  /** The item that was last selected or deselected. */
   lastId: string | null
 }
 
@@ -55,7 +55,7 @@ export function useSelection<Item extends Listed>(list: string, listed: readonly
   return { items, ids, toggle, toggleAll }
 }
 
-/** The IDs from one item to another, in either direction. If the first isn't listed, only the second. */
+/** The IDs from one item to another, in either direction. Only the second ID if the first item isn't listed. */
 function between(listed: readonly Listed[], from: string | null, to: string): string[] {
   const [start, end] = [from, to].map(id => listed.findIndex(item => item.id === id)).toSorted((a, b) => a - b)
   if (start === undefined || end === undefined || start < 0) return [to]

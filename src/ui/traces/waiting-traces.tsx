@@ -10,7 +10,7 @@ interface WaitingTracesProps {
   onShow: () => void
 }
 
-/** A button that shows the new traces that arrived while the reader was further down. */
+/** A button that shows the new traces that arrived while the reader was farther down. */
 export function WaitingTraces({ count: waiting, hasMore, onShow }: WaitingTracesProps) {
   const label = `${hasMore ? 'More than ' : ''}${counted(waiting, 'new trace')}`
   return (
