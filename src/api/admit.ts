@@ -44,7 +44,7 @@ function admitCaller(
   return { caller, act }
 }
 
-/** What an admitted request may open in these bindings: its caller's store, or any store with ADMIN_TOKEN. */
+/** What an admitted request may open in these bindings: its caller's store or, with ADMIN_TOKEN, any store. */
 export function openFor(access: Awaited<ReturnType<typeof admit>>, bindings: StoreBindings, deadline: Deadline) {
   if ('caller' in access) {
     const { caller } = access

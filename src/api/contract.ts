@@ -52,20 +52,20 @@ export interface Contract {
   readonly location?: 201 | 202
   /** Whether it manages the browser's session: only pages on this origin may call it, and it may set the cookie. */
   readonly managesSession?: boolean
-  /** Whether pages on other origins may not call it, even with a key. */
+  /** Whether it refuses calls from pages on other origins, even with a key. */
   readonly isForPrograms?: boolean
   /** Whether it queries the database for callers without a key. Calls per address are limited. */
   readonly isLimitedByAddress?: boolean
   /**
-   * Where a GET may read, besides a replica that isn't older than the request's bookmark. `primary`: only at the primary,
-   * because people act on what it shows now, or because a file must leave out what's deleted while it's written.
-   * `memory`: pipelines get what this isolate has read in the last 10 seconds, if the handler passes on
+   * Where a GET may read, besides a replica that isn't older than the request's bookmark. `primary`: only at the
+   * primary, because people act on what it shows now, or because a file must leave out what's deleted while it's
+   * written. `memory`: pipelines get what this isolate has read in the last 10 seconds, if the handler passes on
    * `mayUseMemory`.
    */
   readonly reads?: 'primary' | 'memory'
   /**
-   * What the path's id belongs to: `traceId`, `spanId`, or `feedbackId`. The handler's store is in that trace's database
-   * instead of the control database.
+   * What the path's id belongs to: `traceId`, `spanId`, or `feedbackId`. The handler's store is in that trace's
+   * database instead of the control database.
    */
   readonly at?: 'trace' | 'span' | 'feedback'
   /** Messages of the errors that this endpoint adds, by status. */

@@ -23,7 +23,7 @@ export interface Endpoint<C extends Contract = Contract> {
 
 /**
  * Declares a JSON endpoint: `endpoint(contract).handle(handler)`. This takes two steps because in a single object
- * literal TypeScript would widen the statuses and literals that the handler's result is checked against.
+ * literal, TypeScript would widen the statuses and literals that the handler's result is checked against.
  */
 export function endpoint<const C extends Contract>(contract: C & { readonly example: ExampleOf<C> }) {
   return {

@@ -9,8 +9,8 @@ export const queueOf = ({ kind }: Job, { JOBS, EVENTS }: Env): Queue<Job> | unde
   kind === 'send_events' ? (EVENTS ?? JOBS) : JOBS
 
 /**
- * Sends hints for jobs of one kind to their queue, after the response if necessary. It's fine if the queue is missing or
- * fails: cron picks up overdue work.
+ * Sends hints for jobs of one kind to their queue, after the response if necessary. It's fine if the queue is missing
+ * or fails: cron picks up overdue work.
  */
 export async function enqueue(
   jobs: readonly Job[],

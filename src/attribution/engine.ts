@@ -10,7 +10,7 @@ export interface EngineContext {
    * Extends the lease on the job and counts a model call. Call this before each one.
    *
    * @throws {ModelLimitError} If the project has used up its calls for the day. If another run has taken over the job,
-   *   the reason of `signal` is thrown.
+   *   `signal.reason` is thrown.
    */
   reserveCall: () => Promise<void>
 }

@@ -17,7 +17,7 @@ export const TAXONOMY: readonly BuiltIn[] = ERROR_CATEGORIES.flatMap(category =>
   entriesOf(table[category]).map(([errorType, { id, name, rule }]) => ({ errorType, id, name, category, rule })),
 )
 
-/** An object's fields, with the names that its type has. */
+/** An object's entries, typed with its field names. */
 function entriesOf<Fields extends object>(fields: Fields): [keyof Fields, Fields[keyof Fields]][] {
   return Object.entries(fields) as [keyof Fields, Fields[keyof Fields]][]
 }

@@ -149,8 +149,8 @@ export function deploymentLimit({ RATE_LIMIT_PER_MINUTE }: Env): number {
 export const keyOf = (request: Request): string | undefined => request.headers.get('x-api-key') || bearerToken(request)
 
 /**
- * An exporter's key. It may also be the password of Basic authentication, or the whole `Authorization` header: exporters
- * support different forms.
+ * An exporter's key. It may also be the password of Basic authentication, or the whole `Authorization` header:
+ * exporters support different forms.
  */
 export function exporterKeyOf(request: Request): string | undefined {
   const authorization = request.headers.get('authorization') ?? ''

@@ -1,4 +1,4 @@
-/** The header that says how recent a response is or, in a request, has to be. */
+/** The header that says how recent a response is or, in a request, how recent the response has to be. */
 const HEADER = 'x-d1-bookmark'
 
 /**

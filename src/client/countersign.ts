@@ -48,7 +48,7 @@ export interface CountersignOptions {
   waitUntil?: ((promise: Promise<unknown>) => unknown) | undefined
   /** How long events wait to be sent together, in milliseconds. Default: 2000. */
   flushIntervalMs?: number | undefined
-  /** Sends the waiting events once there are this many, even before that time is up. Default: 100. */
+  /** Sends the waiting events once there are this many, even before the interval is up. Default: 100. */
   flushAt?: number | undefined
   /** The largest total size of waiting events, in bytes. Default: 16 MiB. */
   maxQueueBytes?: number | undefined

@@ -5,7 +5,7 @@ export class CountersignError extends Error {
   readonly status: number
   /**
    * From the response: `not_found`, `not_authenticated`, `rate_limited`, ... The client adds `unreachable`,
-   * `timed_out`, `invalid_answer`, `pending` (an attribution that takes longer), `prompt_not_found`,
+   * `timed_out`, `invalid_answer`, `pending` (an attribution that isn't finished yet), `prompt_not_found`,
    * `dataset_not_found`, and `experiment_ended`.
    */
   readonly code: string

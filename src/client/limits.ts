@@ -78,7 +78,7 @@ export const MAX_IMPORTED_SPANS = 1000
 export const IMPORT_CONCURRENCY = 4
 /** One request of an import: it's large, and nobody is waiting for a page. */
 export const IMPORT_REQUEST_MS = 60_000
-/** Attempts at one request of an import, which take about ten minutes. */
+/** Attempts at one request of an import, which together take about ten minutes. */
 export const IMPORT_ATTEMPTS = 12
 /** The longest pause between two attempts, unless the service asks for a longer one. */
 export const MAX_IMPORT_PAUSE_MS = 60_000

@@ -33,7 +33,7 @@ export function outputResult(itemId: string, durationMs: number, output: unknown
 
 /** The result of an item without an output. */
 export function errorResult(itemId: string, durationMs: number, message: string, costs: ItemCosts = {}): Result {
-  // The service rejects half of a surrogate pair, which truncating a text can leave.
+  // The service rejects half of a surrogate pair, which truncation can leave.
   const error = message.slice(0, MAX_ERROR_LENGTH).replace(/\p{Surrogate}/gu, '\uFFFD') || 'An error without a message'
   const json = JSON.stringify({ itemId, durationMs, ...costFields(costs), error })
   return { itemId, durationMs, isError: true, json, bytes: 2 * json.length }
@@ -108,7 +108,7 @@ export class Results {
     })
   }
 
-  /** Sends everything that waits. Never rejects. */
+  /** Sends all waiting results. Never rejects. */
   #send(): Promise<void> {
     this.#sending ??= this.#sendAll().finally(() => {
       this.#sending = undefined

@@ -57,8 +57,8 @@ export class Service {
   }
 
   /**
-   * The response to a request: a body with the field `field`, or a 304 without a body. Retries after 429, 5xx, and no
-   * response. Waits for Retry-After, or else 2^attempt seconds. Throws a `CountersignError`.
+   * The response to a request: a body with the field `field`, or a 304 without a body. Retries after a 429, a 5xx, or
+   * no response. Waits for Retry-After, or else 2^attempt seconds. Throws a `CountersignError`.
    */
   async read<Body extends object>(
     path: string,

@@ -61,7 +61,7 @@ export type TraceHit = Plain<Pick<InferInput<typeof TraceCallSchema>, 'trace_id'
 /** An experiment with the counts of its results. */
 export type Experiment = Plain<InferOutput<typeof ReportSchema>>
 
-/** An item of an experiment, as far as a candidate may see it. */
+/** An item of an experiment, without what a candidate may not see. */
 export type ListedItem = Plain<
   Pick<InferOutput<typeof ExperimentItemSchema>, 'id' | 'input' | 'state' | 'metadata' | 'split' | 'truncated'>
 >

@@ -11,7 +11,7 @@ interface PlannedItem extends Planned<ItemPlace> {
   head: ItemHead
 }
 
-/** Chooses the items of one file. A file covers a number of items, including those that the export leaves out. */
+/** Chooses the items of one file. Items that the export leaves out count toward the file's limit, too. */
 export const planItems = (store: Store, dataset: Dataset, { parts, after, isWanted }: FileRange) =>
   planFile<PlannedItem, ItemPlace>(store, after, async (after, limit) => {
     const { items, nextPlace } = await walkItems(store, dataset, { parts, after, limit })
@@ -31,8 +31,8 @@ interface FileRange {
 }
 
 /**
- * Reads planned items in parts. Items that are deleted in the meantime are missing. Each part but the first gets its own
- * store, because a client may take minutes to read them all.
+ * Reads planned items in parts. Items that are deleted in the meantime are missing. Each part but the first gets its
+ * own store, because a client may take minutes to read them all.
  */
 export const readItemsInParts = (
   store: Store,

@@ -26,7 +26,7 @@ export function distinctPatterns(patterns: Iterable<LabelPattern>): LabelPattern
   return [...distinct.values()]
 }
 
-/** How many pairs of different raters a unit has, and how many of them have the same label. */
+/** How many pairs of different raters a unit has, and how many of these pairs gave it the same label. */
 export interface ComparedPairs {
   pairs: number
   agreed: number

@@ -1,7 +1,7 @@
 import { cohensKappa } from './agreement.ts'
 import { type Interval, wilsonInterval } from './statistics.ts'
 
-/** The number of traces with this pair of an engine's answer and a reviewer's error type, which may be equal. */
+/** The number of traces for which an engine and a reviewer gave these error types, which may be equal. */
 export interface ComparedAnswers {
   engine: string
   engineVersion: string
@@ -45,7 +45,7 @@ export interface AttributionQuality {
     /** Reviewers' different answers, the most frequent first. */
     overruled: { errorType: string; count: number }[]
   }[]
-  /** By version of an engine, the one with the most answers first. */
+  /** By engine version, the one with the most answers first. */
   engines: {
     engine: string
     version: string

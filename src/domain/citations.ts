@@ -1,8 +1,8 @@
 import { MAX_LABEL_LENGTH } from '../limits.ts'
 
 /*
- * Finds where a text cites a source. Readers follow citations as links, so a name counts only in a place that makes it
- * a citation: a word that happens to be a doc's slug isn't one.
+ * Finds where text cites a source. Readers follow citations as links, so a name counts only in a place that makes it a
+ * citation: a word that happens to be a doc's slug isn't one.
  */
 
 export interface Citation {
@@ -25,7 +25,7 @@ const NUMBER = /^\d+$/
 const DISTINCTIVE = /^(?=.*\p{L})(?=.*[-_#/.:\d]).{3,}$/u
 
 /**
- * Finds the citations of sources in a text, in order. They don't overlap. A number is a citation only in square
+ * Finds the citations of sources in a string, in order. They don't overlap. A number is a citation only in square
  * brackets.
  */
 export function citationsIn(text: string, isName: (name: string) => boolean): Citation[] {

@@ -6,8 +6,8 @@ export const csvRow = (cells: readonly string[]): string => `${cells.map(quoted)
 const quoted = (cell: string): string => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)
 
 /**
- * The cell for a text. Spreadsheets run a text as a formula if it begins with one of these characters, so such a text
- * gets an apostrophe (OWASP, "CSV injection").
+ * The cell for a string. Spreadsheets run a string as a formula if it begins with one of these characters, so such a
+ * string gets an apostrophe (OWASP, "CSV injection").
  */
 export const textCell = (text: string): string => (/^[=+\-@\t\r]/.test(text) ? `'${text}` : text)
 

@@ -24,8 +24,8 @@ export const samplingHash = (seed: string, itemId: string): string =>
   hash('sha256', `${seed}:${itemId}`, 'hex').slice(0, 16)
 
 /**
- * The highest hash that a sample of `size` items includes, so that the sample is the items whose hash isn't above it.
- * Null if there aren't more items than that: then the sample is all of them, including items with other hashes.
+ * The highest hash in a sample of `size` items. The sample consists of the items whose hash isn't above it. Null if
+ * there are no more items than that, because the sample then includes every item, whatever its hash.
  */
 export function sampleThreshold(hashes: readonly string[], size: number): string | null {
   if (hashes.length <= size) return null

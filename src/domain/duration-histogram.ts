@@ -31,10 +31,10 @@ export const countDurations = (histogram: DurationHistogram): number =>
   Object.values(histogram).reduce((sum, count) => sum + count, 0)
 
 /**
- * About the smallest duration in milliseconds that at least `share` (above 0, up to 1) of the durations don't exceed,
- * or null if there are none. It's the geometric middle of that duration's bucket, so it's off by at most 15.5%, plus
- * half a millisecond for rounding. Durations below 1 ms are treated as 0, and those in the last bucket as its lower
- * bound.
+ * Approximately the smallest duration in milliseconds that at least `share` (above 0, up to 1) of the durations don't
+ * exceed, or null if there are none. It's the geometric middle of that duration's bucket, so it's off by at most 15.5%,
+ * plus half a millisecond for rounding. Durations below 1 ms are treated as 0, and those in the last bucket as its
+ * lower bound.
  */
 export function percentile(histogram: DurationHistogram, share: number): number | null {
   const rank = Math.ceil(share * countDurations(histogram))

@@ -54,7 +54,7 @@ export class Enumerated {
   #isListed(applied: readonly Applied[]): boolean {
     return applied.some(each => {
       if (!('alternatives' in each)) return this.#isListedBy(each)
-      // An alternative for values of other types, such as null, leaves the strings to the others.
+      // An alternative for values of other types, such as null, doesn't matter for strings.
       const forStrings = each.alternatives.filter(([first]) => first && admitsStrings(first))
       return forStrings.length > 0 && forStrings.every(alternative => this.#isListed(alternative))
     })
@@ -83,7 +83,7 @@ export class Enumerated {
     return [...references, ...allOf, ...choices.map(schemas => ({ alternatives: schemas.map(one => [one]) }))]
   }
 
-  /** Whether another schema may be examined. After that, the remaining ones are ignored. */
+  /** Whether another schema may be examined. If not, the remaining ones are ignored. */
   #spend(): boolean {
     return this.#budget.left-- > 0
   }

@@ -18,7 +18,7 @@ export interface Gate {
   /** Days since the experiment finished. */
   maxAgeDays: number | null
   split: string
-  /** Whether an unjudged item counts as passed or failed according to a model. */
+  /** Whether a model's judgment decides if an unjudged item counts as passed or failed. */
   allowJudge: boolean
 }
 

@@ -35,9 +35,9 @@ export const keyLane = (database: number, databases: number): KeyLane => ({
 
 /**
  * New internal keys. Unlike SQLite's row ids, they're never reused, and unlike AUTOINCREMENT, they need no counter row.
- * A key is milliseconds since 2026 and 12 bits that start at random: 53 bits until 2095. Keys past a millisecond's
- * 4,096, or past those of its lane, come from the following milliseconds. Two requests in the same millisecond may get
- * the same key, which an insert must handle.
+ * A key is milliseconds since 2026 and 12 bits that start at random: 53 bits until 2095. Once a millisecond's 4,096
+ * keys, or those in its lane, are used up, keys come from the following milliseconds. Two requests in the same
+ * millisecond may get the same key, which an insert must handle.
  */
 export function newKeys(now: number, count: number, { index, lanes }: KeyLane = { index: 0, lanes: 1 }): number[] {
   const [random = 0] = crypto.getRandomValues(new Uint16Array(1))
@@ -55,13 +55,13 @@ export const firstKeyAt = (time: number): number => (Math.floor(time) - KEY_EPOC
 /** A token unique to one write. A guarded write compares it to detect a write in between. */
 export const newRevision = (): string => crypto.randomUUID().slice(24)
 
-/** The read interface's id of a trace, derived from the client's `traceId`. */
+/** The read interface's id for a trace, derived from the client's `traceId`. */
 export const traceUuid = (projectId: string, traceId: string) => uuidV5(projectId, `trace:${traceId}`)
 
 /** The id of a trace's root span. */
 export const rootSpanUuid = (projectId: string, traceId: string) => uuidV5(projectId, `root:${traceId}`)
 
-/** The read interface's id of a span from telemetry, from its own ids in hex. */
+/** The read interface's id for a span from telemetry, derived from the span's own ids in hex. */
 export const exportedSpanUuid = (projectId: string, traceHex: string, spanHex: string) =>
   uuidV5(projectId, `span:${traceHex}:${spanHex}`)
 
@@ -72,7 +72,7 @@ export const exportedObservationUuid = (
   { spanHex, type, key }: { spanHex: string; type: string; key: string },
 ) => uuidV5(projectId, `obs:${traceId}:${spanHex}:${type}:${key}`)
 
-/** The read interface's id of feedback, derived from the client's `feedbackId`. */
+/** The read interface's id for feedback, derived from the client's `feedbackId`. */
 export const feedbackUuid = (projectId: string, feedbackId: string) => uuidV5(projectId, `feedback:${feedbackId}`)
 
 /** The id of a project's own error type. */

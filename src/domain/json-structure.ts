@@ -3,9 +3,8 @@ const BACKSLASH = 0x5c
 const COMMA = 0x2c
 
 /**
- * Whether a JSON text nests deeper than `maxDepth` or has more than `maxItems` items: objects, lists, and commas. One
- * pass that stops at the first excess, for texts that would cost `JSON.parse` gigabytes. The text doesn't have to be
- * valid.
+ * Whether a JSON text nests deeper than `maxDepth` or has more than `maxItems` items: objects, lists, and commas. Makes
+ * one pass and stops at the first excess, because `JSON.parse` could need gigabytes. The text doesn't have to be valid.
  */
 export function findExcess(
   text: string,

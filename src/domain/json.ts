@@ -40,7 +40,7 @@ export class WrittenJson<Shape> {
   constructor(value: Shape) {
     const pieces = jsonPieces(value)
     const length = pieces.reduce((sum, piece) => sum + piece.length, 0)
-    // Joins small pieces so that they are few, but doesn't copy large ones.
+    // Joins small pieces to keep their number low, but doesn't copy large ones.
     this.#pieces = length <= MAX_JOINED_LENGTH ? [pieces.join('')] : pieces
     this.bytes = this.#pieces.reduce((sum, piece) => sum + utf8Length(piece), 0)
   }

@@ -17,7 +17,7 @@ export interface SearchableField {
 
 /**
  * The searchable leaves of metadata: scalars by dotted path and as text (`42`, `true`), scalars in an array by the
- * array's path. Only the first 64 leaves in document order count, among those with paths of at most 256 bytes.
+ * array's path. Only leaves with paths of at most 256 bytes count, and only the first 64 of them in document order.
  */
 export async function searchableFields(metadata: JsonObject): Promise<SearchableField[]> {
   const fields = await comparableFields(countLeaves(metadata).kept)
@@ -80,7 +80,9 @@ async function comparable(value: string): Promise<string> {
 
 const HASH_PREFIX = 'sha256:'
 
-/** Replaces a path that's too long to search by. Building such paths could take gigabytes: 64 KiB can describe them. */
+/**
+ * Replaces a path that's too long to search by. Building such paths could take gigabytes, even for 64 KiB of metadata.
+ */
 const TOO_LONG = Symbol('path too long')
 
 interface Leaf {

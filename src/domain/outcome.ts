@@ -11,7 +11,7 @@ import { type Evaluator, escapeStep, type Rule, Rules } from './evaluator.ts'
 import { isJsonObject, type Json, type JsonObject } from './json.ts'
 import { cutText, utf8Length } from './text.ts'
 
-/** The outcomes of a candidate on an item. `error` means that there is no output. */
+/** A candidate's possible outcomes on an item. `error` means that there is no output. */
 export const OUTCOMES = ['passed', 'failed', 'unjudged', 'error'] as const
 export type Outcome = (typeof OUTCOMES)[number]
 
@@ -47,11 +47,11 @@ export const REST_OF_FIELDS = '_rest'
  * Judges a candidate's output against the values that people have approved (at least one). It passes if it agrees with
  * any of them. Otherwise it's `failed` if it differs from each of them in something that has one right form (a number,
  * a boolean, null, a string in the schema's `enum` or `const`, a string of at most 64 characters without whitespace, a
- * type, or a part that's missing), and `unjudged` if it differs from at least one of them only in free text: two texts
- * may say the same thing, so only a person can tell. One such value is enough, because each of them alone would be
- * right.
+ * type, or a part that's missing), and `unjudged` if it differs from at least one of them only in free text: two
+ * strings may say the same thing, so only a person can tell. One such value is enough, because each of them alone would
+ * be right.
  *
- * The expected value says which form a part has: "Yes" is strict, even if the candidate says it in a sentence. A text
+ * The expected value says which form a part has: "Yes" is strict, even if the candidate says it in a sentence. A string
  * that's empty or missing differs strictly, because it says nothing. A part that only the candidate has is judged by
  * its own value. Absent isn't null, items are compared in order, and the order of fields doesn't matter. Whether free
  * text must be the same to the letter (`exact`) or not (`text`) is up to the evaluator, but a difference in it is never
@@ -225,7 +225,7 @@ function isAgreement(
   return false
 }
 
-/** A text without differences in whitespace and case. Unicode's other equivalences stay. */
+/** A string without differences in whitespace and case. Unicode's other equivalences stay. */
 const normalized = (text: string): string => text.trim().replace(/\s+/g, ' ').toLowerCase()
 
 /**

@@ -48,6 +48,6 @@ function fitting(names: readonly string[]): string[] {
   return columns
 }
 
-/** A cursor has the names as JSON in JSON, with escapes for everything but ASCII. */
+/** A cursor contains the names as JSON within JSON, with escapes for everything but ASCII. */
 const lengthInCursor = (name: string): number =>
   JSON.stringify(JSON.stringify(name)).replace(/[^ -~]/g, '\\u0000').length + 1

@@ -49,9 +49,7 @@ export function lastQuestion(input: Json): Json | undefined {
   return messages.findLast(({ role, type }) => role === 'user' || type === 'human' || type === 'HumanMessage')
 }
 
-/**
- * Truncates a text to `PREVIEW_LENGTH`, after a word if one ends near there. Never splits a character as people see it.
- */
+/** Truncates a string to `PREVIEW_LENGTH`, after a word if one ends near there. Never splits a visible character. */
 function cut(text: string, isWhole: boolean): string {
   const trimmed = text.trim()
   if (isWhole && trimmed.length <= PREVIEW_LENGTH) return trimmed

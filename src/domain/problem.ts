@@ -41,8 +41,8 @@ export function problemState(facts: ProblemFacts): ProblemState {
 }
 
 /**
- * When the watch's looks first showed that a candidate helped: as of the latest look, more outputs are accepted, or the
- * problem's type is rarer. Undefined if no look did.
+ * When a look of the watch first showed that a candidate helped: more outputs were accepted, as the latest look also
+ * shows, or the problem's type was rarer. Undefined if no look showed this.
  */
 export function verificationIn(
   { state, looks }: { state: WatchState; looks: readonly Look[] },
@@ -66,7 +66,7 @@ function isRarer({ before, after, errorTypes }: Look, errorType: string): boolea
 /** How many cases after its verification reopen a problem. */
 export const REOPENING_CASES = 3
 
-/** The fewest of a problem's test items, and the share of them, that a candidate must fix. */
+/** The minimum number and the minimum share of a problem's test items that a candidate must fix. */
 const MIN_PROOF_ITEMS = 3
 const FIXED_SHARE = 0.8
 

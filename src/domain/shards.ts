@@ -53,7 +53,7 @@ export const shardsOfTrace = (id: string, epochs: readonly Epoch[], now: number)
 ]
 
 /**
- * When the last epoch in which a shard gets the trace with this read id ends: the shard's own clock decides whether it
+ * The end of the last epoch in which a shard gets the trace with this read id: the shard's own clock decides whether it
  * can still create the trace. Null if that doesn't matter, because there's no such end or it was long ago.
  */
 export function endsAt(id: string, epochs: readonly Epoch[], shard: number, now: number): number | null {

@@ -3,7 +3,7 @@ import { canonicalJson, isJsonObject, type Json, type JsonObject } from './json.
 
 /*
  * A pipeline's root usually returns the same text as its last model call, but in a different form. A reviewer should
- * judge such a text only once. This module finds the text in an output of any form, and converts a correction from one
+ * judge that text only once. This module finds the text in an output of any form, and converts a correction from one
  * form to another.
  */
 
@@ -95,7 +95,7 @@ export function messageText(value: Json): string | undefined {
   return texts.length === 0 ? undefined : texts.join('\n')
 }
 
-/** A text that is JSON counts as the object or list in it, because pipelines parse what models write. */
+/** Text that is JSON counts as the object or list in it, because pipelines parse what models write. */
 function structureIn(value: Json): Json | undefined {
   if (typeof value !== 'string') return value !== null && typeof value === 'object' ? value : undefined
   const text = value.trim()
@@ -202,8 +202,8 @@ export interface SharingSpan {
 }
 
 /**
- * Chooses the span whose review counts for the root: the deepest, and of two equally deep the earlier. If the chosen
- * span was reviewed before a deeper one arrived, it stays the chosen one.
+ * Chooses the span whose review counts for the root: the deepest one, or the earlier of two equally deep ones. If the
+ * chosen span was reviewed before a deeper one arrived, it stays the chosen one.
  */
 export function chooseReviewed<Span extends SharingSpan>(spans: readonly Span[]): Span | undefined {
   let chosen: Span | undefined

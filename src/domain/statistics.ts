@@ -91,7 +91,8 @@ export function fisherPLower(first: Sample, second: Sample): number {
 }
 
 /**
- * A table with the observed totals: the first sample's successes, and the probability as a share of the likeliest one.
+ * A table with the observed totals: the first sample's successes, and its probability as a share of the likeliest
+ * table's.
  */
 interface Table {
   successes: number

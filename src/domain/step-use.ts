@@ -17,7 +17,7 @@ export interface StepUse {
 
 type Sums = Pick<StepUse, 'inputTokens' | 'outputTokens' | 'costNanoUsd'>
 
-/** Adds two sums. Null if both are. */
+/** Adds two sums. Null if both are null. */
 const plus = (left: number | null, right: number | null): number | null => (left === null ? right : left + (right ?? 0))
 
 /** Adds up what several steps or days used. */

@@ -32,7 +32,7 @@ export interface Step {
   /** Null if none arrived. */
   input: Json
   output: Json
-  /** Whether an output arrived, even null. */
+  /** Whether an output arrived, even if it's null. */
   hasOutput: boolean
   state: Record<string, Json>
   metadata: JsonObject

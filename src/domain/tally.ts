@@ -61,10 +61,10 @@ interface Sum {
   results: number
 }
 
-/** A tally as JSON. Lists are sorted, so that equal tallies are the same text. */
+/** A tally as JSON. Lists are sorted, so that equal tallies have the same JSON. */
 export interface StoredTally {
   cells: Cell[]
-  /** Missing in tallies from before models were asked. */
+  /** Missing from tallies stored before models judged results. */
   judged?: JudgedCell[]
   /** Up to 200 paths. The others are counted in `restOfFields`, which is null if there are none. */
   fields: FieldCounts[]
@@ -81,8 +81,8 @@ export interface StoredTally {
  * The counts behind an experiment's report. Results can be added and subtracted in any order, each at a cost that
  * doesn't depend on how many there are.
  *
- * Field counts have at most 200 paths: the first ones in the order of strings, so that the order of the results doesn't
- * matter. Once there are 200, a path whose results are subtracted stays, with counts of 0.
+ * At most 200 paths have field counts: the first ones in string order, so that the order of the results doesn't matter.
+ * Once there are 200, a path whose results are subtracted stays, with counts of 0.
  */
 export class Tally {
   readonly #cells: Map<string, Cell>

@@ -34,7 +34,7 @@ export function diffLines(before: string, after: string): TextDiff {
 }
 
 function diffMiddle(old: readonly string[], fresh: readonly string[]): TextDiff {
-  // Numbers instead of lines: comparing two long equal lines would take longer than two that differ early.
+  // Compares numbers instead of lines, because comparing long equal lines is slow.
   const numbers = new Map<string, number>()
   const numberOf = (line: string): number => {
     const number = numbers.get(line) ?? numbers.size

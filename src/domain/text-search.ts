@@ -1,7 +1,7 @@
 import { CONTEXT_LENGTH, SNIPPET_LENGTH } from '../limits.ts'
 
 /*
- * Finds a text in values as readers see them: in the strings and keys of their JSON, decoded, regardless of case.
+ * Finds a string in values as readers see them: in the strings and keys of their JSON, decoded, regardless of case.
  */
 
 /** A text to find. */
@@ -15,7 +15,8 @@ export interface SoughtText {
 }
 
 /**
- * A text to find regardless of case, by Unicode's simple case folding: `É` finds `é`, and `ß` finds `ẞ`, but not `ss`.
+ * A string to find regardless of case, by Unicode's simple case folding: `É` finds `é`, and `ß` finds `ẞ`, but not
+ * `ss`.
  */
 export const soughtText = (text: string): SoughtText => ({
   pattern: new RegExp(text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'), 'iu'),
@@ -45,7 +46,7 @@ export function snippetInJson(json: string, sought: SoughtText): string | undefi
   return undefined
 }
 
-/** Whether a JSON text may have a string with the text. Only decoding all strings can tell for sure. */
+/** Whether JSON may have a string that contains the text. Only decoding all strings can tell for sure. */
 export const mayContain = (json: string, { pattern, hasEscapes }: SoughtText): boolean =>
   hasEscapes || json.includes('\\u') || json.includes('\\/') || pattern.test(json)
 
@@ -84,11 +85,11 @@ function decodeBeginning(literal: string): string {
 
 const LONGEST_ESCAPE = '\\u0000'.length
 
-/* Where a text can be cut: never within what readers see as one character. Looks only at the text nearby. */
+/* Where a string can be cut: never within what readers see as one character. Looks only at the text nearby. */
 
 let segmenter: Intl.Segmenter | undefined
 
-/** The characters around a place, as the segment that contains it, if it's in the middle of one. */
+/** The segment around a place, if the place is in the middle of one. */
 function segmentAt(text: string, place: number): { start: number; end: number } | undefined {
   if (place <= 0 || place >= text.length) return undefined
   segmenter ??= new Intl.Segmenter()

@@ -46,7 +46,7 @@ export async function mapInTurns<Item, Result>(
 }
 
 /**
- * Returns a function to call with the length of each text before working on it. The function gives other requests a
+ * Returns a function to call with the length of each string before working on it. The function gives other requests a
  * turn whenever the lengths since the last turn exceed `LENGTH_PER_TURN`.
  */
 export function turnsByLength(): (length: number) => Promise<void> {
@@ -60,8 +60,8 @@ export function turnsByLength(): (length: number) => Promise<void> {
 }
 
 /**
- * Splits items into pieces of at most `size` items, or of that total weight and at most `maxItems` items, but at least
- * one item each.
+ * Splits items into pieces of at most `size` items or, with `weightOf`, of at most that total weight and `maxItems`
+ * items. Each piece has at least one item.
  */
 export function* inPieces<Item>(
   items: readonly Item[],

@@ -32,8 +32,8 @@ export const GateState = v.object({
 })
 
 /**
- * Whether a version meets its step's gate. `state` is undefined if the step has none. `holds` is an SQL condition that
- * nothing has changed since, for writes that depend on the answer.
+ * Whether a version meets its step's gate. `state` is undefined if the step has none. `holds` is an SQL condition
+ * that's true as long as nothing changes, for writes that depend on the answer.
  */
 export async function readGateState(
   store: Store,

@@ -81,7 +81,7 @@ async function requireRoom(store: Store, experiment: ExperimentRecord, itemId: s
 }
 
 /**
- * Makes an output an alternative of its item if the latest decision accepted it, or else removes the alternative. Then
+ * Makes an output an alternative for its item if the latest decision accepted it, or else removes the alternative. Then
  * checks again, because somebody else may have decided in the meantime. Returns the result.
  */
 async function applyVerdict(context: Reviewing, experiment: ExperimentRecord, itemId: string): Promise<ResultHead> {

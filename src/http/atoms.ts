@@ -186,8 +186,8 @@ export const pathItem = (key: string | number): v.UnknownPathItem => ({
 })
 
 /**
- * An email address. Parses to lower case. Checks only for text, one @ and text without spaces: the rest is up to mail
- * servers.
+ * An email address. Parses to lower case. Checks only that exactly one @ separates two parts without spaces: the rest
+ * is up to mail servers.
  */
 export const Email = v.pipe(
   text(3, MAX_EMAIL_LENGTH),

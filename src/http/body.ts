@@ -119,9 +119,9 @@ const zstd: Codec = {
 }
 
 /**
- * The decoders of content encodings. HTTP's deflate is the zlib format. A zstd body is one frame without a dictionary.
- * `DecompressionStream` wouldn't work: it buffers everything that a chunk inflates to, a gigabyte for a megabyte, before
- * the reader can stop.
+ * The decoders for content encodings. HTTP's deflate is the zlib format. A zstd body is one frame without a dictionary.
+ * `DecompressionStream` wouldn't work: it buffers everything that a chunk inflates to, a gigabyte for a megabyte,
+ * before the reader can stop.
  */
 const CODECS: ReadonlyMap<string, Codec | undefined> = new Map([
   ['', undefined],
@@ -133,7 +133,7 @@ const CODECS: ReadonlyMap<string, Codec | undefined> = new Map([
 ])
 
 /**
- * The decoder of a content encoding, undefined if none is needed. 415 for unknown encodings and for several combined
+ * The decoder for a content encoding. Undefined if none is needed. 415 for unknown encodings and for several combined
  * ones.
  */
 function findCodec(contentEncoding: string | null): Codec | undefined {

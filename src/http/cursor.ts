@@ -58,7 +58,10 @@ interface Paged<Types extends PlaceTypes, Read extends Page<unknown, Types>> {
   read: (limit: number, after: Place<Types> | undefined) => Promise<Read>
 }
 
-/** Reads one page of a list and the cursor of the next page, null on the last. 400 for a cursor from another list. */
+/**
+ * Reads one page of a list and the cursor of the next page, or null on the last page. 400 for a cursor from another
+ * list.
+ */
 export async function pageOf<const Types extends PlaceTypes, Read extends Page<unknown, Types>>({
   list,
   query,

@@ -216,7 +216,7 @@ function rootCause(error: unknown): unknown {
   return error instanceof Error && error.cause !== undefined ? rootCause(error.cause) : error
 }
 
-/** Logs a fault as a JSON line. `about` has the ids of its subject; it must not have payloads or secrets. */
+/** Logs a fault as a JSON line. `about` contains the ids of its subject. It must not contain payloads or secrets. */
 export function logFault(
   event: string,
   about: Readonly<Record<string, string | number | null | undefined>>,

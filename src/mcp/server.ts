@@ -49,7 +49,7 @@ export async function respond(message: object, session: Session): Promise<Respon
     },
   })
   const response = await handler.fetch(request, { parsedBody: message })
-  // What the SDK refuses is the client's fault, so only what fails is logged.
+  // If the SDK refuses a message, that's the client's fault, so only failures are logged.
   if (response.status >= 500) throw new Error('The MCP SDK failed', { cause: failure })
   return response
 }

@@ -19,7 +19,7 @@ export interface Tool {
   /** Says what the call changes. */
   readonly description: string
   readonly endpoint: Endpoint
-  /** The query parameters and body fields that agents may set, besides the path's. */
+  /** The query parameters and body fields that agents may set, besides those in the path. */
   readonly offers: readonly string[]
   /** Values for other parameters and fields, which agents can't change. */
   readonly fixed?: Readonly<Record<string, string | boolean>>
@@ -134,7 +134,7 @@ function placesOf(tool: Tool): Map<string, Place> {
   return places
 }
 
-/** Ingestion's parameters are in snake_case. Arguments are all in camelCase, like the names in what tools show. */
+/** Ingestion's parameters are in snake_case. Arguments are all in camelCase, like the names that tools show. */
 const argumentName = (name: string): string => name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
 
 /** The JSON Schema of a tool's arguments. */
@@ -173,7 +173,7 @@ const METADATA = {
 }
 
 /**
- * The request that a call makes to a tool's endpoint. 400 if the tool doesn't have an argument, or if the argument
+ * The request that a call makes to a tool's endpoint. 400 if the tool doesn't take one of the arguments, or if one
  * can't be sent there.
  */
 export function requestOf(

@@ -26,7 +26,7 @@ export async function reserveCall(env: Env, store: Store, projectKey: number): P
   throw new ModelLimitError((Math.floor(now / DAY_MS) + 1) * DAY_MS)
 }
 
-/** The daily limit of model calls. An invalid setting must neither stop all calls nor allow an unlimited number. */
+/** The daily limit on model calls. An invalid setting must neither stop all calls nor allow an unlimited number. */
 export function dailyLimit({ MODEL_DAILY_LIMIT: configured }: Env): number {
   const calls = Math.floor(Number(configured))
   return calls >= 1 && Number.isFinite(calls) ? calls : MODEL_DAILY_LIMIT

@@ -1,6 +1,6 @@
 /**
  * Runs a task for each item, up to `size` at once, and reads items only when it can start them. After an error, it
- * starts no more. Throws the first error once every task has ended, so that none is cut off.
+ * starts no more tasks. Throws the first error once every task has ended, so that none is cut off.
  */
 export async function runInFlight<Item>(
   items: AsyncGenerator<Item>,

@@ -23,7 +23,7 @@ export interface TaskContext {
    * Extends the lease on the job and counts a model call. Call this before each one.
    *
    * @throws {ModelLimitError} If the project has used up its calls for the day. The job then waits for the next day. If
-   *   the lease is lost, the reason of `signal` is thrown.
+   *   the lease is lost, `signal.reason` is thrown.
    */
   reserveCall: () => Promise<void>
 }
@@ -40,7 +40,7 @@ export type TaskOutcome =
 /** What a job of one kind does. */
 export interface ModelTask {
   /**
-   * Does the work, or a bounded part of it. Everything is read again, because an earlier run may have done some of the
+   * Does the work, or a bounded part of it. Reads everything again, because an earlier run may have done some of the
    * work.
    *
    * @throws {JobError} If the work can't continue. Unless the error is final, the job runs again.

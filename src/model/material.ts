@@ -162,7 +162,7 @@ function shownValue({ value, text, bytes }: Field, level: number, isQuote: boole
   return quotedJson(isQuote ? cut : { cut, bytes })
 }
 
-/** The beginning and the end of a text that's longer than `maxBytes`. */
+/** The beginning and the end of a string that's longer than `maxBytes`. */
 export function excerpt(text: string, maxBytes: number): string {
   const start = cutText(text, Math.floor((maxBytes * 3) / 4))
   if (start.length === text.length) return text

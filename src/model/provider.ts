@@ -13,7 +13,7 @@ export interface Prices {
 
 /** A deployment's model settings, validated. */
 export interface ModelSettings {
-  /** `ATTRIBUTION_MODEL`, which results give as their engine. */
+  /** `ATTRIBUTION_MODEL`, which results name as their engine. */
   name: string
   /** Loads the provider's code, which a deployment without a model never runs. */
   open: () => Promise<LanguageModel>

@@ -10,7 +10,7 @@ const MAX_FIELD_BYTES = 512
 /**
  * Creates a trace or takes an export, because exporters configured with `{base_url}/api` send to `postTrace`'s path.
  * Protobuf bodies, and JSON bodies whose first field belongs to an export, go to `exportTraces`, in any content
- * encoding. Everything else is a trace. Read as an export, it would be empty and succeed.
+ * encoding. Everything else is a trace, which `exportTraces` would accept as an empty export.
  */
 export const postTraceOrExport: Endpoint = {
   contract: postTrace.contract,

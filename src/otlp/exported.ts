@@ -148,8 +148,8 @@ async function exportedSpan(project: Project, read: ReadSpan): Promise<ExportedS
 }
 
 /**
- * Whether a span's text may be the root's. A tool below the root gets its text from elsewhere, and steps that nobody
- * reviews don't matter.
+ * Whether the root may share this span's text. A tool below the root gets its text from elsewhere, and steps that
+ * nobody reviews don't matter.
  */
 const sharesText = ({ span, step }: ReadSpan): boolean =>
   step.reviewability !== 'never' && (step.kind !== 'tool' || span.parentSpanId === null)

@@ -23,7 +23,7 @@ const MIN_CONTAINER_BYTES = 256
 
 /**
  * Truncates a value so that its JSON takes at most `maxBytes` (at least 256) and respects the depth limit of values.
- * The largest parts lose the most, and small ones stay whole. A truncated text ends with a marker that gives the full
+ * The largest parts lose the most, and small ones stay whole. A truncated string ends with a marker that gives the full
  * size, such as `Once upon… [cut, 123456 bytes]`. Parts nested too deep become JSON text.
  */
 export function fitted(value: Json, maxBytes: number): Fitted {
@@ -37,8 +37,8 @@ export function fitted(value: Json, maxBytes: number): Fitted {
 }
 
 /**
- * An upper bound on the value's JSON size in bytes. Infinity if the value nests too deep. Stops as soon as it exceeds
- * `enough`.
+ * An upper bound on the value's JSON size in bytes. Infinity if the value is nested too deep. Stops as soon as it
+ * exceeds `enough`.
  */
 function largestJson(value: Json, enough: number, depth: number): number {
   // A character may become a six-byte escape.
@@ -107,7 +107,10 @@ function cutTo(value: Json, maxBytes: number, path: string, cutting: Cutting): J
   return beginningOf(value, entries, overhead, maxBytes, path, cutting)
 }
 
-/** The maximum bytes of each entry so that all fit. Smaller entries leave their unused space to the others. */
+/**
+ * The maximum number of bytes per entry at which all entries fit. Smaller entries leave their unused space to the
+ * others.
+ */
 function shareOf(
   entries: readonly [string | number, Json][],
   overhead: (key: string | number) => number,
@@ -172,7 +175,7 @@ function cutJsonText(text: string, bytes: number, maxBytes: number): string {
 /** How many bytes a character takes in the output of `JSON.stringify`. */
 function jsonWidth(code: number): number {
   if (code === 0x22 || code === 0x5c) return 2
-  // Backspace, tab, line feed, form feed and carriage return have short escapes.
+  // Backspace, tab, line feed, form feed, and carriage return have short escapes.
   if (code < 0x20) return code >= 0x08 && code <= 0x0d && code !== 0x0b ? 2 : 6
   if (code < 0x80) return 1
   if (code < 0x800) return 2

@@ -17,9 +17,9 @@ import {
 import { CUT_VALUE, doubleValue, integerValue, isRemoteParent, objectValue, STATUSES } from './reading/values.ts'
 
 /*
- * OTLP/JSON, read leniently: real senders deviate from the specification in ids, integers, enumerations and empty
- * values. Only input that would silently lose data is rejected: a list of another signal's records or a misspelled list
- * name.
+ * OTLP/JSON, read leniently: real senders deviate from the specification in ids, integers, enumerations, and empty
+ * values. Only input whose data would silently be lost is rejected: a list of another signal's records or a misspelled
+ * list name.
  */
 
 /** The names of the nested lists that lead to a signal's records. */

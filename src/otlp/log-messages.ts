@@ -56,7 +56,7 @@ export function reasonForNothing(log: TelemetryLog): string {
 
 /**
  * A key that is unique within a record's span and the same each time the record is sent: its time, its name, and a hash
- * of its content. Two records with the same time and content share a key; `recordKeys` makes theirs unique.
+ * of its content. Two records with the same time and content share a key; `recordKeys` makes their keys unique.
  */
 export async function recordKey(log: TelemetryLog): Promise<string> {
   const attributes = Object.fromEntries(log.attributes)
@@ -108,9 +108,9 @@ function answerOf(outputs: readonly SpanMessage[]): Json | undefined {
 }
 
 /**
- * The name of a record, or undefined if we don't read such records. The name is in an attribute (older SDKs, and Codex,
- * whose `eventName` is a source location), in the record itself, or in its body as text. Claude Code's names have their
- * prefix only in the body.
+ * The name of a record, or undefined for a record that we don't read. The name is in an attribute (older SDKs, and
+ * Codex, whose `eventName` is a source location), in the record itself, or in its body as text. Claude Code's names
+ * have their prefix only in the body.
  */
 function contentName(log: TelemetryLog): string | undefined {
   const names = [log.attributes.get('event.name'), log.eventName, log.body].flatMap(

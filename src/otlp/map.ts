@@ -73,7 +73,7 @@ export function stepOf(given: TelemetrySpan, twins?: Twins): SpanStep {
   const asked = kind === 'llm' ? withSystemPrompt(input, inputs) : input
   const model = readings.firstBy(BY_MODEL, r => r.model) ?? idOf(parameters.model)
   const provider = readings.first(r => r.provider)
-  // Spans around a model call repeat its model, usage, and cost, so only the call's own are used.
+  // Spans around a model call repeat its model, usage, and cost, so only the call's own values are used.
   const isCall = kind === 'llm' || kind === 'embedding' || kind === 'reranker'
   const usage = isCall ? readings.merged(r => r.usage) : undefined
   const cost = readings.merged(r => r.cost)
@@ -285,8 +285,8 @@ function errorOf(reader: SpanReader): JsonObject | undefined {
 }
 
 /**
- * The prompt of a model call or a prompt span. Spans around them repeat it, so their copies are ignored. Only our own
- * attribute counts on every span.
+ * The prompt of a model call or a prompt span. Spans around them repeat it, so their copies are ignored. Our own
+ * attribute is the only one that counts on every span.
  */
 function promptOf(
   readings: Readings,

@@ -2,7 +2,7 @@ import type { JsonObject } from '../domain/json.ts'
 import { type ModelUse, tokenUsage, validCost } from '../domain/model-use.ts'
 import { numberOf } from './reading/attribute-values.ts'
 
-/** What a model call's metadata says about it. The caller has truncated the names. */
+/** What a model call's metadata says about the call. The caller has truncated the names. */
 export const modelUseOf = (said: {
   model?: string | undefined
   provider?: string | undefined

@@ -151,7 +151,8 @@ function* records<RecordType>(
 const LENGTH_DELIMITED = 2
 
 /**
- * Yields the content of the given fields, in order. A repeated singular field adds to the first, as protobuf requires.
+ * Yields the content of the given fields, in order. A singular field that occurs more than once is merged, as protobuf
+ * requires.
  */
 function* fields(reader: ExportReader, ...numbers: number[]): Generator<Uint8Array> {
   while (reader.pos < reader.len) {

@@ -55,7 +55,7 @@ const isDropped = (key: string): boolean =>
   /^(?:llm\.headers|logfire\.json_schema|ai\.embeddings?)$/.test(key) ||
   key.endsWith('embedding.vector')
 
-/** Events that mark each part of a streamed answer, which the output has as a whole. */
+/** Events that mark the parts of a streamed answer. The output has the whole answer. */
 const isChunk = (name: string): boolean =>
   /^(?:mlflow\.chunk\.item\.\d+|(?:gen_ai|llm)\.content\.completion\.chunk)$/.test(name)
 

@@ -3,9 +3,10 @@ import type { TelemetrySpan } from './reading/telemetry.ts'
 
 /*
  * Finds pairs of spans that record the same model call. Some clients record a call twice: an instrumentation records
- * its content, and the provider's own SDK records its usage once more; Logfire sends the answer of a streamed call in a
- * record of its own; Mastra sends a call's content with the step around it. A single span doesn't show that, so this
- * file looks at all spans in an export. If the two spans arrive in different exports, both are treated as calls.
+ * its content, and the provider's own SDK records its usage again; Logfire sends the answer to a streamed call in a
+ * record of its own; Mastra sends a call's content with the step around it. A single span doesn't show whether it's one
+ * of a pair, so this file looks at all spans in an export. If the two spans arrive in different exports, both are
+ * treated as calls.
  */
 
 /** What the pairs in one export show. */
@@ -63,7 +64,7 @@ function isCall({ attributes }: TelemetrySpan): boolean {
   return false
 }
 
-/** The span of a provider's own SDK has no content, whatever its settings. */
+/** Spans from a provider's own SDK have no content, whatever its settings. */
 const isBareCall = ({ source, attributes }: TelemetrySpan): boolean =>
   /^(?:com\.)?(?:anthropic\b|mistralai_)/.test(source.scope.name) &&
   (attributes.has('gen_ai.operation.name') || attributes.has('gen_ai.request.model'))
@@ -99,7 +100,7 @@ const isStreamedAnswer = ({ source, attributes }: TelemetrySpan): boolean =>
 const ANSWER = ['gen_ai.output.messages', 'gen_ai.response.finish_reasons', 'response_data']
 
 /**
- * The answers to streamed calls. Each goes to the first call with the same request that has none yet. Adds to
+ * The answers to streamed calls. Each goes to the first call with the same request that has no answer yet. Adds to
  * `repeated`.
  */
 function answersOf(

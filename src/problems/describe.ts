@@ -6,7 +6,7 @@ import { type CountedProblem, readProblemDetails, selectProblems } from '../stor
 import { readProgress } from './progress.ts'
 import { type Problem, toProblem } from './wire.ts'
 
-/** Reads a problem with its counts in a range of days. There may be no problem and no counts. */
+/** Reads a problem with its counts in a range of days. Returns zeros if nothing is stored. */
 export async function readProblem(store: Store, found: FoundProblem, days: DayRange): Promise<CountedProblem> {
   const { projectKey, stepId, errorType, docSlug } = found
   const [problem] = await selectProblems(store, { key: projectKey }, { days, limit: 1, only: found })
@@ -29,7 +29,7 @@ const NOTHING = {
   revision: '',
 }
 
-/** Adds what responses show of a problem. */
+/** Adds what responses show about a problem. */
 export async function describeProblem(
   store: Store,
   { id, projectKey }: FoundProblem,

@@ -19,7 +19,8 @@ const WINDOW_MS = 1000 * WINDOW_SECONDS
 
 /**
  * The address to count a request by: `cf-connecting-ip`, but only the first 64 bits of an IPv6 address, because one
- * subscriber has all the rest. Without the header, as in local development, all requests share one address.
+ * subscriber has all addresses that begin with them. Without the header, as in local development, all requests share
+ * one address.
  */
 export function addressOf({ headers }: Request): string {
   const address = headers.get('cf-connecting-ip') ?? ''

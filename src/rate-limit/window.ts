@@ -69,7 +69,7 @@ export function grant(count: Count, { limit, tokens, returned }: Ask, nowMs: num
 }
 
 /**
- * One isolate's share of the free tokens: as many as any other holder's, but at least a fixed part of the limit.
+ * One isolate's share of the free tokens: as large as any other holder's, but at least a fixed part of the limit.
  * Without that minimum, shares would keep shrinking, and each would need a call. If the limit is small, a share is one
  * token, because an unspent token in one isolate would deny a request in another.
  */

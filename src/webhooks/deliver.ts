@@ -27,8 +27,8 @@ const USER_AGENT = 'Countersign-Webhooks'
 
 /**
  * Whether a request is a delivery, from this deployment or another one. The service takes no deliveries, so it can
- * refuse them all. A deployment doesn't know its own domains, so a webhook may name one. It then causes only one
- * request.
+ * refuse them all. A deployment doesn't know its own domains, so a webhook may name one of them. Such a webhook causes
+ * only one request.
  */
 export const isDelivery = ({ headers }: Request): boolean =>
   headers.get('user-agent') === USER_AGENT && headers.has('webhook-signature')

@@ -43,9 +43,9 @@ interface Receiver {
 }
 
 /**
- * Sends a project's new events in a database, and other deliveries to the same webhooks in every database, for a limited
- * time. Returns when to continue, or null if nothing is left. Several runs may overlap, because a run takes a lease on
- * each webhook, and on each delivery.
+ * Sends a project's new events in a database, and other deliveries to the same webhooks in every database, for a
+ * limited time. Returns when to continue, or null if nothing is left. Several runs may overlap, because a run takes a
+ * lease on each webhook, and on each delivery.
  */
 export async function sendEvents(env: Env, store: Store, projectKey: number | null): Promise<number | null> {
   const startedAt = Date.now()

@@ -64,8 +64,8 @@ const VALUES: Readonly<Record<string, string>> = {
 }
 
 /**
- * An event as a message for a Slack incoming webhook, with a link into the app at `origin`. Slack must not turn what's in
- * it into links or mentions, or fetch its URLs for previews, because anybody may have written it.
+ * An event as a message for a Slack incoming webhook, with a link into the app at `origin`. Slack must not turn the
+ * event's text into links or mentions, or fetch its URLs for previews, because anybody may have written it.
  */
 export function slackMessage({ type, data }: Envelope, origin: string): JsonObject {
   const [headline, ...own] = MESSAGES[type](data)
@@ -116,7 +116,7 @@ const countsOf = (counts: JsonObject): string =>
     `${wordOf(counts.error)} ${counts.error === 1 ? 'error' : 'errors'}`,
   ].join(', ')
 
-/** A value as text that Slack shows as it is, and of a length that it accepts. */
+/** A value as text that Slack shows as it is, and at a length that it accepts. */
 function shownText(value: Json): string {
   const text = wordOf(value)
   const whole = escaped(text)

@@ -7,7 +7,9 @@ import names from './field-names.json' with { type: 'json' }
 const MAX_OPERANDS = 60
 const MAX_SUMMANDS = 500
 
-/** The most combinations that may give a number by chance if a match is to mean that somebody computed it. */
+/**
+ * A match shows that somebody computed a number only if at most this many combinations are expected to match by chance.
+ */
 const MAX_BY_CHANCE = 0.2
 
 /** Fields whose numbers a run never computes from other numbers, such as an id, a score, or a version. */

@@ -24,7 +24,7 @@ export interface Difference {
   lost: Terms
   /** Terms in the changes that only the approved output has. */
   gained: Terms
-  /** The outputs are too large to compare. There is then one change, the whole output, and its terms are unknown. */
+  /** Whether the outputs are too large to compare. If so, the whole output is one change, and its terms are unknown. */
   isTooLarge: boolean
 }
 

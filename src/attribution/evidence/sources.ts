@@ -63,7 +63,7 @@ function findCounting(sources: readonly Source[], isFound: (source: Source) => b
   return sources[index]
 }
 
-/** How many of some terms are in some sources, by weight. Facts and names weigh more than other words. */
+/** The share of a set of terms that sources contain, by weight. Facts and names weigh more than other words. */
 export interface Support {
   /** The share that was found, 0 to 1. 0 if there was nothing to search for. */
   found: number
@@ -75,7 +75,7 @@ export interface Support {
   missing: string | undefined
 }
 
-/** Measures how many of some terms are in some sources. */
+/** Measures which share of the terms the sources contain. */
 export function supportOf(terms: Terms, sources: readonly Source[], wordWeight = 0.5): Support {
   let [found, weight] = [0, 0]
   let at: Support['at']

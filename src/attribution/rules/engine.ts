@@ -4,7 +4,7 @@ import type { Finding } from '../finding.ts'
 import { type BuiltInErrorType, findBuiltIn, TIE_ORDER } from '../taxonomy.ts'
 import { FACTS, FITTED, type FindingKind, type Fitted, LOCATING } from '../weights.ts'
 
-/** Limits of an answer. */
+/** Limits on an answer. */
 const MAX_EVIDENCE = 5
 const MAX_ALTERNATIVES = 2
 
@@ -80,7 +80,7 @@ export function distributionOver(
     return { errorType, odds: Math.exp(score / fitted.temperature) }
   })
   const total = scores.reduce((sum, { odds }) => sum + odds, 0)
-  // The sort is stable, so ties keep the tie order.
+  // The sort is stable, so `TIE_ORDER` breaks ties.
   return scores
     .map(({ errorType, odds }) => ({ errorType, probability: odds / total }))
     .sort((left, right) => right.probability - left.probability)

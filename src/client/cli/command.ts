@@ -14,7 +14,7 @@ interface Flag extends OptionText {
   type: 'flag'
 }
 
-/** An option with a text value. */
+/** An option with a string as its value. */
 interface Text extends OptionText {
   type: 'text'
   /** What the text is, in a word: `slug`. */
@@ -84,7 +84,7 @@ export interface Input<GivenArguments extends Arguments, GivenOptions extends Op
 
 /** Everything about a command besides its parameters. */
 interface CommandText {
-  /** Its words: `traces list`. */
+  /** The command's words: `traces list`. */
   name: string
   /** A line for lists of commands: "List traces". */
   summary: string
@@ -92,13 +92,13 @@ interface CommandText {
   description: readonly string[]
   /** What follows `--`, if anything: `command`. */
   rest?: { value: string; description: string }
-  /** Each command with what it does. */
+  /** Command lines, each with its effect. */
   examples: readonly (readonly [command: string, effect: string])[]
   /** The scopes that a key needs. */
   scopes: readonly string[]
   /** What `--json` prints. */
   json: string
-  /** Whether the command watches the signal, because it has to clean up. Other commands are simply abandoned. */
+  /** Whether the command watches the signal itself, because it has to clean up. Other commands are simply abandoned. */
   stopsItself?: boolean
 }
 

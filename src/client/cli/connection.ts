@@ -7,7 +7,7 @@ import type { Login } from './config.ts'
 import { Failure, invalid } from './failure.ts'
 import type { Session } from './wire.ts'
 
-/** How long a request may take. A person waits, so this is longer than the client's own time. */
+/** How long a request may take. A person waits, so this is longer than the client's own timeout. */
 const REQUEST_MS = 30_000
 
 interface Project {
@@ -29,7 +29,7 @@ export class Connection {
     this.url = this.#service.baseUrl
   }
 
-  /** Makes a call, and retries it. `field` is a field that the response always has. */
+  /** Makes a call, with retries. `field` is a field that the response always has. */
   async call<Body extends object>(
     path: string,
     field: keyof Body & string,
@@ -127,7 +127,7 @@ function serviceOf({ url, key, project }: Login, bookmark: Bookmark, fetch?: Fet
   const { username, password } = new URL(url)
   // `fetch` refuses such a URL with an error that shows the whole URL.
   if (username || password) throw invalid("The URL can't contain a user name or a password")
-  // Such a key would make a header that no request can contain.
+  // A request can't contain such a key in a header.
   if (!/^[\x21-\x7e]+$/.test(key)) throw invalid("This isn't a key: it has spaces or other characters that no key has")
   return new Service({ baseUrl: url, apiKey: key, projectSlug: project, fetch, bookmark })
 }

@@ -2,7 +2,7 @@ import { CountersignError, describe } from '../errors.ts'
 import { fieldOf } from '../service.ts'
 import { type Ending, EXIT_CODES } from './exit-codes.ts'
 
-/** A fault of a request: its place, and what to fix. */
+/** A fault in a request: its place, and what to fix. */
 interface ErrorDetail {
   path: string
   message: string

@@ -44,7 +44,7 @@ export class Output {
     this.#hasColors = !environment.NO_COLOR && environment.TERM !== 'dumb'
   }
 
-  /** Whether somebody reads stdout in a terminal. */
+  /** Whether stdout is a terminal. */
   get isTerminal(): boolean {
     return this.#stdout.isTTY === true
   }

@@ -5,8 +5,8 @@ import { type Converter, Reader, type Target } from './source.ts'
 import { type Fields, fieldsOf, isEmpty, isFields, isoTime, numberOf, textOf, timeOf, type Value } from './values.ts'
 
 /*
- * Countersign's own records: events as in `POST /api/v1/batch`, traces and spans as their exports have them, and traces
- * as `traces show --json` prints them.
+ * Countersign's own records: events as in `POST /api/v1/batch`, traces and spans as exports contain them, and traces as
+ * `traces show --json` prints them.
  */
 
 export const jsonl: Converter = {

@@ -19,7 +19,7 @@ export interface Judgment {
   correction: Value | undefined
   /** Who judged, by any name that the source has for them. */
   judges: readonly (string | undefined)[]
-  /** Shown as the author if none of these names is a known user's. */
+  /** Shown as the author if none of the judges is a known user. */
   author: string | undefined
   time: Nanoseconds | undefined
 }

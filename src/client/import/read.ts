@@ -17,7 +17,7 @@ export type Read = Place & ({ value: Value } | { error: string })
 /**
  * Reads a file's records one by one, in bounded memory: JSON Lines, a JSON array, JSON values one after another, or an
  * API's pages, whose list is in `data`. The file may be gzipped. A broken record doesn't affect the others, and a file
- * that breaks off has the records before the break.
+ * that breaks off yields the records before the break.
  */
 export async function* recordsOf(file: ImportFile): AsyncGenerator<Read> {
   let place: Place = { file: file.name, line: 1 }
@@ -27,7 +27,7 @@ export async function* recordsOf(file: ImportFile): AsyncGenerator<Read> {
       yield* recordsIn(json.text, place)
     }
   } catch (error) {
-    // A file that can't be read may be missing from only one stage, so nothing else is imported.
+    // An unreadable file may be missing from only one stage, so stop the import.
     if (fieldOf(error, 'syscall') !== undefined) throw error
     yield { ...place, error: `The rest of the file can't be read: ${describe(error).message}` }
   }
@@ -138,7 +138,7 @@ async function* jsonTexts(pieces: AsyncIterable<string>): AsyncGenerator<JsonTex
   yield* isSplitByBrackets ? byBrackets(rest) : byLines(rest)
 }
 
-/** The number of whitespace characters, or a byte order mark, that a text begins with. */
+/** How many characters at the start of a string are whitespace or a byte order mark. */
 const leading = (text: string): number => /^[\s\uFEFF]*/.exec(text)?.[0].length ?? 0
 
 async function* byLines(pieces: AsyncIterable<string>): AsyncGenerator<JsonText> {

@@ -45,7 +45,7 @@ export interface ImportReport {
 
 export type SentKind = 'traces' | 'spans' | 'observations' | 'feedback' | 'reviews'
 
-/** Collects what an import does. It's bounded, however long the import is. */
+/** Collects what an import does. Its size is bounded, however long the import is. */
 export class Report {
   records = 0
   readonly sent: Record<SentKind, number> = { traces: 0, spans: 0, observations: 0, feedback: 0, reviews: 0 }

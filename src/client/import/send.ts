@@ -73,7 +73,7 @@ export class Sender {
     this.#throwFailure()
   }
 
-  /** Sends a batch. Spans may arrive in any order, so several of their requests run at a time. */
+  /** Sends a batch. Spans may arrive in any order, so several requests with spans run at a time. */
   async #start(call: Call): Promise<void> {
     const { items } = this.#batches[call]
     this.#batches[call] = empty()
@@ -190,7 +190,8 @@ export class Sender {
 const empty = (): Batch => ({ items: [], bytes: 0, keys: new Set() })
 
 /**
- * A pause before the next attempt. Respects what the service asks for, unless that's far longer than its rate limits.
+ * A pause before the next attempt. Respects the pause that the service asks for, unless it's far longer than its rate
+ * limits require.
  */
 const delayOf = (answer: Answer, attempt: number): number =>
   Math.min(retryDelayMs(answer, attempt), MAX_IMPORT_PAUSE_MS)

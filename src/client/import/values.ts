@@ -26,7 +26,7 @@ export function fieldsOf(value: Value | undefined): Fields | undefined {
 export const textsOf = (value: Value | undefined): string[] =>
   Array.isArray(value) ? value.filter(item => typeof item === 'string') : []
 
-/** The value in a text that's the JSON of an object, a list, or a string; otherwise, the text itself. */
+/** Parses a string that's the JSON of an object, a list, or a string. Returns any other string as it is. */
 export function parsedText(text: string): Value {
   if (!/^\s*[[{"]/.test(text)) return text
   try {

@@ -56,7 +56,7 @@ interface Seen {
 
 const newSeen = (): Seen => ({ fields: new Set(), items: new Set(), first: 0 })
 
-/** Avoids closures and generators, because it runs for each of a million items. */
+/** Avoids closures and generators, because it runs for each of up to a million items. */
 class Check {
   readonly #budget: Budget
   /** Undefined if the caller only needs to know whether there are faults. */
@@ -380,7 +380,7 @@ class Check {
   }
 }
 
-/** Costs in operations, each about 40 ns, of everything that takes longer than applying an empty schema. */
+/** The cost, in operations of about 40 ns each, of everything that takes longer than applying an empty schema. */
 const COST = {
   /** Applying a schema whose faults are collected separately. */
   asking: 3,

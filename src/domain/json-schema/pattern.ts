@@ -168,7 +168,7 @@ class Automaton {
   readonly #setOf = new Map<string, number>()
   /** The condition bits that this automaton tests. */
   #bits = 0
-  /** Characters that every set treats the same share a class. */
+  /** Characters that every set treats alike share a class. */
   readonly #classOf = new Map<number, number>()
   readonly #classOfAscii: (number | undefined)[] = []
   readonly #setsOfClass: Uint8Array[] = [new Uint8Array()]

@@ -18,8 +18,8 @@ export interface Subject {
 }
 
 /**
- * The unjudged results of an experiment that no model has judged since a time, with the outputs to compare. Reads a
- * page of them at a time, and leaves out items that are being deleted.
+ * The unjudged results of an experiment that no model has judged since a given time, with the outputs to compare. Reads
+ * a page of them at a time, and leaves out items that are being deleted.
  */
 export async function* readSubjects(
   store: Store,

@@ -63,7 +63,7 @@ export class ItemRun {
   readonly #parts: Parts
   /** Items that have gone unanswered since the provider's last answer. */
   #unanswered: NewResult[] = []
-  /** The first calls are made one by one, so that a provider that rejects everything gets no more. */
+  /** Until this is true, calls are made one by one, so that a provider that rejects everything gets only a few. */
   #isAnswered = false
   /** Whether the model has answered, and how many requests the provider rejected before that. */
   #hasOutput = false

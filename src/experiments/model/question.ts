@@ -11,9 +11,9 @@ import type { Prices } from '../../model/provider.ts'
 export type Asker = (rendered: Pick<Question<string>, 'instructions' | 'material'>) => Question<string>
 
 /**
- * Returns what makes a prompt version's questions. The model answers with text, or with JSON that matches the step's
- * `outputSchema`; both are returned as JSON. Providers enforce only schemas of objects, so the question describes any
- * other schema.
+ * Returns a function that makes a prompt version's questions. The model answers with text, or with JSON that matches
+ * the step's `outputSchema`; both are returned as JSON. Providers enforce only schemas of objects, so the question
+ * describes any other schema.
  */
 export function askerFor(schemaJson: string | null): Asker {
   const schema: Json = schemaJson === null ? null : JSON.parse(schemaJson)
@@ -79,5 +79,5 @@ export function boundOf({ instructions, material, schema }: Question<string>, { 
   return nanoUsd(tokens * input + MAX_ANSWER_TOKENS * output)
 }
 
-/** Billionths of a dollar, from tokens times dollars per million of them. Rounded up. */
+/** Converts tokens times dollars per million tokens to billionths of a dollar, rounded up. */
 export const nanoUsd = (millionths: number): number => Math.ceil(millionths * 1000)

@@ -62,7 +62,7 @@ async function end(store: Store, experiment: ExperimentRecord, reason: string | 
   return DONE
 }
 
-/** Reads again everything that a run needs, because the previous run may have used another release. */
+/** Reads again everything that a run needs, because the previous run may have been on another release. */
 async function openRun(
   env: Env,
   store: Store,

@@ -8,8 +8,8 @@ import { modelConfig, toolNames } from '../reading/model-config.ts'
 import { valueFrom } from '../reading/span-content.ts'
 
 /*
- * Claude Code's spans, a beta feature. They contain text only if the user allows it, with labels such as `[USER]` and
- * `[TOOL RESULT: <id>]`. Otherwise the model's answers are only in log records. Source:
+ * Claude Code's spans, a beta feature. They contain text only if the user allows it, under labels such as `[USER]` and
+ * `[TOOL RESULT: <id>]`. Otherwise, the model's answers are only in log records. Source:
  * code.claude.com/docs/en/monitoring-usage, and third-party recordings of 2.1 releases.
  */
 
@@ -132,7 +132,9 @@ function contextMessages(context: string | undefined): Message[] {
 const shown = (span: SpanReader, key: string): string | undefined =>
   taken(span, key, value => (isRedacted(value) ? undefined : textOf(value)))
 
-/** Adds up input tokens, because the API's count excludes tokens read from or written to the cache. */
+/**
+ * Adds cached tokens to the input tokens, because the API's count excludes tokens read from or written to the cache.
+ */
 function usageOf(span: SpanReader): Usage | undefined {
   const read = taken(span, 'cache_read_tokens', numberOf)
   const written = taken(span, 'cache_creation_tokens', numberOf)

@@ -22,7 +22,7 @@ export const codex: Convention = {
     if (result) return present<Reading>({ kind: 'tool', stepId: idOf(result.attributes.get('tool_name') ?? undefined) })
     if (eventOf(span, 'codex.user_prompt')) return { kind: 'prompt', stepId: 'user_prompt' }
     if (name === 'session_task.turn') return turn(span)
-    // Each chunk of the stream sends one of these spans. The last one has the usage.
+    // There is one of these spans for each chunk of the stream. The last one has the usage.
     if (name === 'handle_responses' && span.hasBelow('gen_ai.usage.')) return response(span)
     return undefined
   },

@@ -86,7 +86,7 @@ const systemOf = (span: SpanReader): string | undefined =>
   span.peek('gen_ai.system') === 'langchain' ? undefined : idOf(span.get('gen_ai.system'))
 
 /**
- * The agent or workflow, or else the operation if the span's name adds nothing but the model. Calls of different models
+ * The agent or workflow, or else the operation if the span's name adds nothing but the model. Calls to different models
  * are the same step.
  */
 function nameOf(span: SpanReader, operation: string | undefined): string | undefined {

@@ -112,8 +112,8 @@ const costOf = (usage: JsonObject | undefined): JsonObject | undefined =>
   })
 
 /**
- * The session's name, which is the project's, and copies of OpenTelemetry's ids stay among the attributes. LangChain
- * adds a model's parameters to the metadata of its call.
+ * The session's name (the project's name) and copies of OpenTelemetry's ids stay among the attributes. LangChain adds a
+ * model's parameters to the metadata of its call.
  */
 const traceOf = (metadata: ReadonlyMap<string, Json>): TraceReading | undefined => {
   const isOfModel = (key: string): boolean => metadata.has('_type') && (isParameter(key) || key === 'model_name')

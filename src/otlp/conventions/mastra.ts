@@ -6,9 +6,9 @@ import { assistantMessage, inputMessages, withMessages } from '../reading/messag
 import { valueFrom } from '../reading/span-content.ts'
 
 /*
- * Mastra's exporter. Besides what it sends in OpenTelemetry's form, each type of span has its content under its own
- * keys, such as `mastra.<type>.input`. A generation contains its steps, and a step contains one model call and the
- * tools that it requested. Only the call has a model and usage. Source: a recorded export of @mastra/otel-exporter 1.
+ * Mastra's exporter. Besides data in OpenTelemetry's form, each type of span has its content under its own keys, such
+ * as `mastra.<type>.input`. A generation contains its steps, and a step contains one model call and the tools that it
+ * requested. Only the call has a model and usage. Source: a recorded export of @mastra/otel-exporter 1.
  */
 
 const KINDS_OF_TYPES: ReadonlyMap<string, StepKind> = new Map([
@@ -23,7 +23,7 @@ const KINDS_OF_TYPES: ReadonlyMap<string, StepKind> = new Map([
   ['mcp_tool_call', 'tool'],
 ])
 
-/** Types of spans that the caller started. Metadata of other types describes a part of the run. */
+/** Types of spans that the caller started. Metadata on spans of other types describes a part of the run. */
 const OF_THE_CALLER = new Set(['agent_run', 'workflow_run'])
 
 /** Metadata that the trace has as fields, and a response's headers and body. */

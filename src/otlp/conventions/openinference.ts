@@ -248,7 +248,7 @@ function completed(conversation: JsonObject, span: SpanReader, kind: StepKind | 
   return { messages: messages.map((message, index) => (isEmpty(message) ? (request[index] ?? null) : message)) }
 }
 
-/** The requested fields of objects that were sent item by item, each nested once more under `name`. */
+/** The requested fields of objects that were sent item by item, each nested another level under `name`. */
 function itemsBelow(span: SpanReader, prefix: string, name: string, fields: RegExp): JsonObject[] {
   if (!span.hasBelow(prefix)) return []
   const entries: [string, Json][] = []
@@ -273,9 +273,7 @@ const documentsBelow = (span: SpanReader, prefix: string): JsonObject[] | undefi
       .filter(chunk => chunk !== undefined),
   )
 
-/**
- * Fields that instrumentations put among the parameters: the content of the request, and that of the whole response.
- */
+/** Fields that instrumentations put among the parameters: the content of the request and of the whole response. */
 const NO_PARAMETERS = new Set([
   ...['tools', 'messages', 'instructions', 'input', '_type', 'model_name', 'api_base', 'api_key'],
   ...['id', 'object', 'created', 'created_at', 'status', 'output', 'usage', 'error', 'metadata', 'incomplete_details'],

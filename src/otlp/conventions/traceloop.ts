@@ -10,7 +10,7 @@ import { nameInGraph, splitMetadata } from '../reading/step-names.ts'
 
 /*
  * What OpenLLMetry and Traceloop's SDKs add to OpenTelemetry's conventions: decorated functions (entities), association
- * properties, managed prompts, and the results of vector databases. Source: traceloop/openllmetry-js,
+ * properties, managed prompts, and results from vector databases. Source: traceloop/openllmetry-js,
  * `packages/ai-semantic-conventions`; traceloop/openllmetry, the vector databases' packages; and recorded exports.
  */
 
@@ -116,7 +116,9 @@ function promptOf(span: SpanReader): PromptReference | undefined {
 
 const RESULT_EVENTS = ['db.query.result', 'db.search.result']
 
-/** The results of a vector database, one event each. Vectors are left out, because they're meaningless to a reader. */
+/**
+ * The results from a vector database, one event each. Vectors are left out, because they're meaningless to a reader.
+ */
 function chunksFromEvents(span: SpanReader): JsonObject[] {
   if (span.span.events.length === 0) return []
   const events = [

@@ -95,7 +95,7 @@ function outputOf(span: SpanReader): Json | undefined {
   const object = valueFrom(span.get('ai.response.object'))
   const text = span.get('ai.response.text')
   const toolCalls = span.get('ai.response.toolCalls')
-  // The text of a structured answer repeats the object. Version 7 sends an empty text along with tool calls.
+  // The text of a structured answer repeats the object. Version 7 sends empty text along with tool calls.
   const isText = object === undefined && (text !== '' || toolCalls === undefined)
   const message = assistantMessage({
     ...(isText && text !== undefined && { text }),

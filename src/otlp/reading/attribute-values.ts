@@ -47,7 +47,7 @@ export function objectOf(value: Json | undefined): JsonObject | undefined {
   return isJsonObject(object) && Object.keys(object).length > 0 ? object : undefined
 }
 
-/** A list of strings, sent as a list, as JSON or separated by commas. */
+/** A list of strings, sent as a list, as JSON, or separated by commas. */
 export function textsOf(value: Json | undefined): string[] | undefined {
   const list = value === undefined ? undefined : parsed(value)
   const items = Array.isArray(list) ? list : typeof list === 'string' ? list.split(',') : []

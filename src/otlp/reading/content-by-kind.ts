@@ -106,8 +106,8 @@ const CALL_FIELDS = new Set(['args', 'kwargs', 'sanitize_inputs_outputs'])
 
 /**
  * A function's arguments as its caller wrote them, from `{args: [...], kwargs: {...}}`: an object with the named
- * arguments, or the only positional one, or a list of them. A call with both kinds keeps `args` and `kwargs`, and any
- * other value stays as it is.
+ * arguments, the only positional argument, or a list of the positional arguments. A call with both kinds keeps `args`
+ * and `kwargs`, and any other value stays as it is.
  */
 export function calledWith(value: Json): Json {
   if (!isJsonObject(value)) return value
@@ -133,7 +133,7 @@ function toolOutput(given: Json): Json | undefined {
     if (raw_output !== undefined && is_error === false) return toolOutput(raw_output)
     const isMessage = role === 'tool' || role === 'function' || role === 'assistant'
     if (isMessage && content !== undefined && value.tool_calls === undefined) return toolOutput(content)
-    // Strands, Bedrock and MCP. A failure stays wrapped, because it would otherwise look like a result.
+    // Strands, Bedrock, and MCP. A failure stays wrapped, because it would otherwise look like a result.
     const isBlocks = Array.isArray(content) && (status === 'success' || isError === false)
     return plainValue(isBlocks ? (blocksValue(content) ?? value) : value)
   }

@@ -69,7 +69,7 @@ export interface Reading {
   trace?: TraceReading
   /** Anything else, for the span's metadata. */
   metadata?: JsonObject
-  /** Used only if no convention has something better, such as a raw request or a wrapper's arguments. */
+  /** A raw request, a wrapper's arguments, and the like, used only if no convention has something better. */
   fallback?: { kind?: StepKind; stepId?: string; input?: Json; output?: Json }
   /** Whether the record only reports that the span has started. Such a record isn't stored. */
   isPending?: boolean
@@ -87,7 +87,9 @@ export class SpanReader {
   readonly span: TelemetrySpan
   readonly #read = new Set<string>()
   readonly #readEvents = new Set<TelemetryEvent>()
-  /** The keys, grouped by first word. A span has only two or three first words, so most prefix lookups end here. */
+  /**
+   * The keys, grouped by first word. A span's keys have only two or three first words, so most prefix lookups end here.
+   */
   readonly #keys = new Map<string, string[]>()
 
   constructor(span: TelemetrySpan) {

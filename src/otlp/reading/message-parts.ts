@@ -16,7 +16,7 @@ export interface Pieces {
   results: JsonObject[]
 }
 
-/** Fields with a message's content. LlamaIndex has blocks, Semantic Kernel items. */
+/** Fields with a message's content. LlamaIndex has blocks, and Semantic Kernel has items. */
 export const CONTENTS = ['content', 'parts', 'contents', 'blocks', 'items']
 
 /** Takes all content out of a message. */
@@ -118,7 +118,7 @@ function addCall(pieces: Pieces, part: JsonObject): void {
   if (!isEmpty(call)) pieces.calls.push(call)
 }
 
-/** Gemini's, Genkit's and LlamaIndex's parts have no type, so the fields that are present determine it. */
+/** Parts from Gemini, Genkit, and LlamaIndex have no type, so the fields that are present determine it. */
 function untypedPart(part: JsonObject): string {
   if (typeof part.text === 'string') return part.thought === true ? 'reasoning' : 'text'
   if (part.functionCall ?? part.function_call ?? part.toolRequest ?? part.toolUse ?? part.tool_kwargs)

@@ -6,7 +6,7 @@ import { valueOfText } from './python.ts'
 import { parsed } from './serialized.ts'
 
 /*
- * Every client has its own form of a conversation. Reviewers read and correct this one:
+ * Every client has its own form for conversations. Reviewers read and correct this one:
  *
  *   {role, content, reasoning?, tool_calls?: [{id, name, arguments}], tool_results?: [{id, name, result}],
  *    tool_call_id?, name?}
@@ -78,7 +78,7 @@ function isMessage(value: Json | undefined): value is JsonObject {
 const areMessages = (list: readonly Json[]): boolean => list.length <= MAX_CONVERSATION_MESSAGES && list.some(isMessage)
 
 /**
- * Converts one message of any form. Tool results inside a user or tool message become separate messages before it. In
+ * Converts one message in any form. Tool results inside a user or tool message become separate messages before it. In
  * an assistant message, they become its `tool_results`.
  */
 export function messagesFrom(value: Json, defaultRole: string): Message[] {
@@ -134,7 +134,7 @@ const listOf = (value: Json): Json[] => (Array.isArray(value) ? value : [value])
 /**
  * A model's input as `{messages: [...]}`, or undefined if the value isn't a conversation. Accepts lists of messages
  * (also nested in a list of one conversation), a single message, and requests with `messages`, whose other fields are
- * kept; all of them serialized or not. Separate instructions come first, as a system message.
+ * kept. Each may be serialized. Separate instructions come first, as a system message.
  */
 export function inputMessages(value: Json | undefined, instructions?: Json): JsonObject | undefined {
   const system = instructions === undefined ? [] : systemOf(parsed(instructions))
@@ -154,7 +154,7 @@ const isPair = (item: Json): item is [string, Json] =>
 
 const pairMessage = (item: Json): Json => (isPair(item) ? { role: item[0], content: item[1] } : item)
 
-/** An input message. Why an earlier answer ended isn't part of it. */
+/** An input message, without the reason why an earlier answer ended. */
 const askedMessages = (item: Json): Message[] =>
   messagesFrom(item, 'user').map(message => {
     for (const field of FINISH_REASONS) if (message[field] !== undefined) delete message[field]
@@ -204,7 +204,7 @@ function requestMessages(request: JsonObject, system: Message[]): JsonObject | u
     if (text !== undefined) messages.push({ role: 'user', content: text })
   }
   if (!areMessages(messages)) return undefined
-  // Google's clients have the instructions among the parameters.
+  // Google's clients put the instructions among the parameters.
   const config = new Fields(fields.object('config') ?? {})
   const instructions =
     fields.take('system', 'system_instruction', 'systemInstruction', 'instructions') ??
@@ -222,8 +222,8 @@ function requestMessages(request: JsonObject, system: Message[]): JsonObject | u
 }
 
 /**
- * A model's answer, or undefined if the value isn't one. Accepts messages and the responses of OpenAI, Anthropic,
- * Gemini and LangChain, serialized or not.
+ * A model's answer, or undefined if the value isn't one. Accepts messages and responses from OpenAI, Anthropic, Gemini,
+ * and LangChain, serialized or not.
  */
 export function outputMessage(value: Json | undefined): Answer | undefined {
   if (value === undefined) return undefined
@@ -320,7 +320,9 @@ function answerFrom(values: Json[], rest: JsonObject): Answer {
   return { output: isConversation ? { messages } : { choices: messages }, finishReasons, rest }
 }
 
-/** Builds an assistant message from its separately sent text, reasoning and tool calls. Undefined if all are absent. */
+/**
+ * Builds an assistant message from its separately sent text, reasoning, and tool calls. Undefined if all are absent.
+ */
 export function assistantMessage(parts: { text?: Json; reasoning?: Json; toolCalls?: Json }): Message | undefined {
   const calls = parts.toolCalls === undefined ? [] : listOf(parsed(parts.toolCalls))
   if (parts.text === undefined && parts.reasoning === undefined && calls.length === 0) return undefined

@@ -20,7 +20,7 @@ export function modelConfig(
   return config.size > 0 ? objectValue(config) : undefined
 }
 
-/** The names in a list of tool definitions of any form, serialized as a whole, one by one, or not at all. */
+/** The names in a list of tool definitions in any form, serialized as a whole, one by one, or not at all. */
 export function toolNames(definitions: Json | undefined): string[] {
   const list = definitions === undefined ? [] : parsed(definitions)
   return (Array.isArray(list) ? list : [list]).flatMap(item => {

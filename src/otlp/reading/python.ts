@@ -33,8 +33,8 @@ function parsedWith(text: string, read: (parser: Parser) => Json): Json | undefi
 const PRINTED_DEPTH = 3
 
 /**
- * The value, with the objects in it that Python printed converted to plain ones. Leaves out printed objects that can't
- * be parsed, and arguments without any text for a reader, such as a framework's own state. Undefined if nothing else is
+ * The value, with any objects that Python printed converted to plain ones. Leaves out printed objects that can't be
+ * parsed, and arguments without any text for a reader, such as a framework's own state. Undefined if nothing else is
  * left.
  */
 export function withoutPrints(value: Json, depth = 0, isArgument = false): Json | undefined {
@@ -75,8 +75,8 @@ function isoTime([year = 0, month = 1, day = 1, ...time]: Json[]): string {
 }
 
 /**
- * A printed object's fields. Undefined if it has none, can't be parsed, or is a template rather than what was made from
- * it.
+ * A printed object's fields. Undefined if it has none, can't be parsed, or is a template rather than text made from
+ * one.
  */
 function printedObject(text: string, isArgument: boolean): Json | undefined {
   if (/^\s*\w+Template\(/.test(text) || (isArgument && !READABLE.test(text))) return undefined
@@ -84,7 +84,7 @@ function printedObject(text: string, isArgument: boolean): Json | undefined {
   return typeof value === 'object' && Object.keys(value ?? {}).length === 0 ? undefined : value
 }
 
-/** Fields of messages, documents and calls. */
+/** Fields of messages, documents, and calls. */
 const READABLE = /\b_?(?:role|content|page_content|text|blocks|tool_kwargs|raw_output)(?:=|: )/
 
 /**

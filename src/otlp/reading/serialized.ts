@@ -8,7 +8,7 @@ import { objectValue } from './values.ts'
  */
 
 /**
- * Parses a serialized value: a string that holds a JSON object, list or quoted string, serialized once or twice. Any
+ * Parses a serialized value: a string that holds a JSON object, list, or quoted string, serialized once or twice. Any
  * other string is kept, because a string such as "42" may be meant as text.
  */
 export function parsed(value: Json): Json {

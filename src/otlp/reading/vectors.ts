@@ -49,7 +49,7 @@ const hasVectors = (value: Json, depth: number): boolean => {
   return false
 }
 
-/** The value without the vectors in it. The same value if it has none. */
+/** The value without the vectors in it. Returns the same value if it has none. */
 export function withoutVectors(value: Json, depth = 0): Json {
   if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return value
   if (!hasVectors(value, depth)) return value

@@ -67,7 +67,7 @@ export function* checkGrounding(scene: Scene): Generator<Finding> {
   }
 }
 
-/** A support in words: `took "12" from the output of "quote"`. */
+/** Describes a support: `took "12" from the output of "quote"`. */
 function took({ at }: Support): string {
   if (!at) return 'took it from nowhere'
   const { kind, path, step } = at.source
@@ -90,7 +90,7 @@ function valuesOf({ changes, lost, gained }: Difference, choices: ReadonlySet<Js
  * paraphrase contains them.
  */
 function supportByKind(terms: Terms, counterpart: Terms, { visible, prompts, unfetched, dispute }: Scene) {
-  // If a text and its sources are in different languages, its words have little weight.
+  // If an output and its sources are in different languages, its words have little weight.
   const { words } = termsOfValue(dispute?.approved ?? null)
   const isReworded = counterpart.words.size > terms.words.size / 3 && terms.words.size > 3
   const wordWeight = isReworded ? 0 : supportOf({ ...NO_TERMS, words }, visible).found > 0.3 ? 0.5 : 0.1

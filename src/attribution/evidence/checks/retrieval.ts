@@ -9,7 +9,7 @@ import { type Source, slugOf } from '../sources.ts'
  */
 const MIN_LEAD = 0.25
 
-/** Checks whether the right docs were fetched, by the words of the request and the correction. */
+/** Checks whether the right docs were fetched, judging by the words in the request and the correction. */
 export function* checkRetrieval({ retrievals, sources, dispute, root }: Scene): Generator<Finding> {
   const retrieval = retrievals.find(({ step, slugs }) => slugs.length > 0 && !step.isRoot) ?? retrievals[0]
   if (!retrieval) return

@@ -11,7 +11,7 @@ import type { MainDispute } from '../dispute.ts'
 import type { Scene } from '../scene.ts'
 import { quote } from '../sources.ts'
 
-/** Checks the output against its schema, and what kind of change the correction is. */
+/** Checks the output against its schema, and determines what kind of change the correction is. */
 export function* checkShape({ dispute, origin, subject }: Scene): Generator<Finding> {
   const checks = new OutputChecks()
   for (const step of new Set([origin, dispute?.step, ...subject.steps])) {
@@ -105,7 +105,7 @@ function wordCount(text: string): number {
   return text.split(/[\s_-]+/u).filter(word => word !== '').length
 }
 
-/** Whether a value was added, or a text was extended. */
+/** Whether a value was added, or a string was extended. */
 function isExtended(before: Json | undefined, after: Json | undefined): boolean {
   if (isNothing(before)) return true
   if (typeof before !== 'string' || typeof after !== 'string' || after.length <= before.length) return false

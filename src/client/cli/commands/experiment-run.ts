@@ -244,5 +244,5 @@ function howToGoOn(id: string, { jsonl, ...values }: HowToRun, command: readonly
   return `To continue with the remaining items:\n  countersign experiment run ${words.join(' ')} -- ${command.map(quoted).join(' ')}`
 }
 
-/** A word as a shell reads it. */
+/** A word, quoted for a shell if necessary. */
 const quoted = (word: string): string => (/^[\w./:=@%+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)

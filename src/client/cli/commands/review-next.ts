@@ -5,7 +5,7 @@ import type { Connection } from '../connection.ts'
 import { rememberShown } from '../review/shown.ts'
 import { printSpan } from '../span-text.ts'
 
-/** How many spans to request, because others may claim the first ones in the meantime. */
+/** How many spans to request. More than one, because others may claim the first ones in the meantime. */
 const PAGE_SPANS = 10
 
 export const reviewNext = defineCommand({
@@ -52,7 +52,7 @@ interface QueuePage {
   nextCursor: string | null
 }
 
-/** Claims the first span in the queue that nobody else has claimed by then. */
+/** Claims the first span in the queue that nobody else has claimed yet. */
 async function claimNext(connection: Connection, filters: { stepId: string | undefined; order: string | undefined }) {
   const projectSlug = await connection.projectSlug()
   let remaining = 0

@@ -14,7 +14,7 @@ interface Settings {
   fail: (error: unknown) => void
 }
 
-/** Runs each item with a program of its own. */
+/** Runs a separate program for each item. */
 export class OnePerItem {
   readonly #candidate: Candidate
   readonly #settings: Settings
@@ -32,7 +32,7 @@ export class OnePerItem {
     const own = { ...environment, COUNTERSIGN_ITEM_ID: item.id }
     const program = new Program({ command, directory, environment: own }, 'first')
     this.#running.add(program)
-    // If it can't even start, no other item can be run either.
+    // If the program can't even start, no other item can be run either.
     program.ended.catch(fail)
     try {
       program.child.stdin.end(JSON.stringify(isWholeItem ? item : item.input))
@@ -52,7 +52,7 @@ export class OnePerItem {
   }
 }
 
-/** Everything that a program prints. Throws if that's more than an output may have. */
+/** Everything that a program prints. Throws if that's more than an output may contain. */
 async function read({ child }: Program): Promise<Buffer> {
   const parts: Buffer[] = []
   let bytes = 0

@@ -27,17 +27,17 @@ export interface Candidate {
 /** A running program. */
 export class Program {
   readonly child: ChildProcessWithoutNullStreams
-  /** Resolves when it has ended and its output is read: says how it ended, if not with code 0. */
+  /** Resolves when the program has ended and its output has been read. Says how it ended, unless with code 0. */
   readonly ended: Promise<string | undefined>
   #stderr = Buffer.alloc(0)
 
   /**
-   * Starts a program, without a shell. `keep` says which part of its stderr matters: the first part of one that runs a
-   * single item, the last part of one that runs many.
+   * Starts a program, without a shell. `keep` says which part of its stderr matters: the first part if it runs a single
+   * item, the last part if it runs many.
    */
   constructor({ command, directory, environment }: Candidate, keep: 'first' | 'last') {
     const [file = '', ...args] = command
-    // As the leader of a process group, it can be ended with everything that it has started.
+    // The program leads a process group, so it can be ended along with everything that it has started.
     const options = { cwd: directory, env: environment, detached: process.platform !== 'win32' } as const
     this.child = spawn(file, args, { ...options, stdio: ['pipe', 'pipe', 'pipe'] })
     this.child.stderr.on('data', (part: Buffer) => {
@@ -47,7 +47,7 @@ export class Program {
     // The program may end without reading its input.
     this.child.stdin.on('error', () => {})
     this.ended = this.#end(file)
-    // The code that awaits it handles the error.
+    // The code that awaits `ended` handles the error.
     this.ended.catch(() => {})
   }
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 
 /** File systems allow 255 bytes, and the ending needs some of them. */
 const MAX_LENGTH = 180
-/** Names that Windows keeps for devices, and one that people keep for themselves. */
+/** Names that Windows reserves for devices, and `readme`, which is a file for people. */
 const RESERVED = /^(con|prn|aux|nul|com\d|lpt\d|readme)(\.|$)/
 
 /**

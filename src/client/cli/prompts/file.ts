@@ -5,7 +5,7 @@ export interface PromptText {
   stepId: string
   /** The version that it was pulled from, or that it was pushed as. Undefined if it's new. */
   versionId: string | undefined
-  /** Exactly the characters of the version. */
+  /** The version's exact text. */
   content: string
   /** Lines of the front matter that only the user understands. */
   otherLines: readonly string[]

@@ -9,7 +9,7 @@ import { type Content, isSame, type LocalPrompt } from './folder.ts'
 
 export type Version = PromptDetail['versions'][number]
 
-/** How many times to try to create a version while it's unknown whether the service already has. */
+/** How many times to try to create a version while it's unknown whether the service already has it. */
 const MAX_ATTEMPTS = 3
 
 /** The project's prompts with their active versions, by step. */
@@ -52,7 +52,7 @@ export const versionWith = ({ versions }: PromptDetail, content: Content): Versi
   versions.findLast(version => isSame(version, content))
 
 /**
- * Creates a version, or the prompt itself, unless it already exists. A lost response doesn't create a second one:
+ * Creates a version, or the prompt itself, unless it already exists. A lost response doesn't lead to a second one:
  * before repeating the request, this function asks the service what it has.
  */
 export async function createVersion(
@@ -116,7 +116,7 @@ export async function readGate(
 /** How the user names a version, for the help. */
 export const VERSION_FORMS = 'its ID, its number, or one of: local (what the file has), active, latest'
 
-/** The version that the user named, by default the file's or, without a file, the active one. */
+/** The version that the user named. Default: the file's version or, without a file, the active version. */
 export function chosenVersion(
   prompt: PromptDetail,
   named: string | undefined,
