@@ -10,7 +10,7 @@ import { join, relative, resolve } from 'node:path'
 const PROJECT = resolve(import.meta.dirname, '..')
 const SOURCE = join(PROJECT, 'src/client')
 const TARGET = join(SOURCE, 'dist/client')
-/** For temporary files. Outside of `src`, because other tools may be listing it. */
+/** Holds temporary files. It's outside `src`, because other tools may be listing `src`. */
 const SCRATCH = join(PROJECT, 'dist')
 const WIRE = 'wire.ts'
 
@@ -30,7 +30,7 @@ try {
 }
 
 /**
- * A module with a constant of each wire type. In declarations, the compiler expands inferred types but keeps named
+ * A module with a constant for each wire type. In declarations, the compiler expands inferred types but keeps named
  * ones.
  */
 function inferredWireTypes(): string {

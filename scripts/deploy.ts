@@ -174,7 +174,7 @@ function ensureDatabase(): Database {
   if (id) fail(`This account has no database ${id}, which ${configFile} names. Remove the id to create a new one.`)
   const shards = shardCandidates(name).filter(each => each.found && contentsOf(each.name) === 'shard')
   if (shards.length > 0) {
-    // The organizations of a new database get the numbers of the old ones, and so would see their traces.
+    // A new database's organizations get the same numbers as the old ones, and so would see the old ones' traces.
     const names = shards.map(each => each.name).join(', ')
     fail(`The database ${name} doesn't exist, but its shards do. To start over, delete them first: ${names}`)
   }

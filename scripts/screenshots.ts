@@ -119,7 +119,7 @@ async function refusedVersion(get: Get): Promise<string> {
   return `/prompts/${prompt?.id}?version=${versions.at(-1)?.id}`
 }
 
-/** The items of a dataset that are for testing, and that a reviewer corrected. */
+/** The test items in a dataset that a reviewer corrected. */
 async function testItems(get: Get): Promise<string> {
   const { datasets } = v.parse(Datasets, await get('/api/datasets?projectSlug=support'))
   return `/datasets/${datasets.find(({ stepId }) => stepId === 'classify')?.id}?split=test&decision=correct`

@@ -56,8 +56,8 @@ interface ReviewTarget {
 }
 
 /**
- * Imports a project's reviews with their reviewers and times, and posts those without a time, and comments, in their
- * reviewers' names. Anything from an earlier run is kept.
+ * Imports a project's reviews with their reviewers and times. Posts comments, and reviews without a time, in their
+ * reviewers' names. Keeps anything from an earlier run.
  */
 export async function seedReviews(
   url: string,

@@ -34,8 +34,8 @@ const EVENTS_PER_BATCH = 500
 const ANALYZED = 'support'
 
 /**
- * Creates the demo organization through the public API, once: its keys are saved in the state directory when everything
- * is posted. Every call can be repeated, so an interrupted seeding simply runs again.
+ * Creates the demo organization through the public API, once: its keys are saved in the state directory once everything
+ * has been posted. Every call can be repeated, so an interrupted seeding simply runs again.
  */
 export async function seedDemo(target: SeedTarget): Promise<DemoAccess> {
   const file = resolve(target.stateDirectory, 'demo-keys.json')

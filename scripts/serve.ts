@@ -53,7 +53,7 @@ export interface Setup {
 }
 
 /**
- * Serves the Worker with the bindings of wrangler.toml, behind the door. Miniflare's own entry, which the door
+ * Serves the Worker with the bindings in wrangler.toml, behind the door. Miniflare's own entry, which the door
  * bypasses, listens on a random port of 127.0.0.1. It also leads to the door, and its other functions need a secret of
  * this process.
  */

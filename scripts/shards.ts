@@ -5,7 +5,7 @@
 
 export const MAX_SHARDS = 16
 
-/** What `--shards` and SHARDS must be, for messages. */
+/** How messages describe the valid values of `--shards` and SHARDS. */
 export const SHARDS_RANGE = `a number from 1 to ${MAX_SHARDS}`
 
 /** Parses a number of shards. Undefined if the text isn't one. */

@@ -82,7 +82,7 @@ export const EXPERIMENTS: readonly DemoExperiment[] = [
   },
 ]
 
-/** The same answer in a few other words, as a model would give it the next time. */
+/** The same answer in slightly different words, as a model would give it the next time. */
 function reworded({ answer }: JsonObject): string {
   const [first = '', ...rest] = String(answer).split(/(?<=[.!?]) /)
   const start = first.startsWith('I ') ? 'I' : first.slice(0, 1).toLowerCase()

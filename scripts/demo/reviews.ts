@@ -29,7 +29,7 @@ export interface DemoPlace {
   spanId: string | null
 }
 
-/** All decisions on an output, in order, each with its time. Null: it's made when the demo is seeded. */
+/** All decisions on an output, in order, each with its time, or null if it's made when the demo is seeded. */
 export interface DemoReview extends DemoPlace {
   decisions: (DemoDecision & { at: number | null })[]
 }

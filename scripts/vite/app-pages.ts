@@ -33,7 +33,7 @@ export const appPages = (): Plugin => ({
     const document = (modules: readonly string[], content: string) => {
       const { scripts, styles } = filesOf(bundle, [INDEX, ...modules])
       const preloads = scripts.map(file => `<link rel="modulepreload" crossorigin href="/${file}">`)
-      // After the frame, so that it doesn't wait for them.
+      // These come after the frame, so that it doesn't wait for them.
       const stylesheets = styles.map(file => `<link rel="stylesheet" crossorigin href="/${file}">`)
       return template
         .replace('</head>', () => `${style}\n${preloads.join('\n')}\n</head>`)

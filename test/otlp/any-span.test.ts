@@ -10,8 +10,8 @@ import { aSpan, recordedSpans } from '../support/decoded-telemetry.ts'
 import { recorded } from '../support/recorded.ts'
 
 /*
- * A span becomes a step within all limits, whatever values it has under the conventions' keys. Values that aren't read
- * are kept.
+ * Any span becomes a step within all limits, whatever values it has under the conventions' keys. Values that no
+ * convention reads are kept.
  */
 
 /** Keys that aren't in the recordings. */
@@ -267,7 +267,7 @@ it('reads the first 10,000 attributes on a resource or scope', ({ expect }) => {
   )
 })
 
-it('keeps text unparsed if it nests too deep', ({ expect }) => {
+it('keeps text unparsed if it is nested too deeply', ({ expect }) => {
   const text = '['.repeat(1_000_000)
   expect(stepOf(aSpan({ attributes: { 'output.value': text } })).output).toBe(text)
 })

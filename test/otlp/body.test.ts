@@ -20,7 +20,7 @@ const stream = (parts: Iterable<Uint8Array>): ReadableStream<Uint8Array> => {
 const request = (body: Uint8Array | ReadableStream<Uint8Array> | null, headers: Record<string, string> = {}) =>
   new Request('https://example.com/v1/traces', { method: 'POST', body, headers })
 
-/** A number of MiB. */
+/** Yields `count` MiB of zeros. */
 function* zeros(count: number) {
   const piece = new Uint8Array(1024 * 1024)
   for (let index = 0; index < count; index++) yield piece
@@ -56,7 +56,7 @@ describe('the body of an export', () => {
   })
 
   it.for(['br', 'compress', 'gzip, gzip', 'identity, gzip', '__proto__', 'constructor'])(
-    '415s for %s',
+    'gets a 415 for %s',
     async (encoding, { expect }) => {
       await expect(readExport(request(bytes, { 'content-encoding': encoding }))).rejects.toMatchObject({ status: 415 })
     },
@@ -85,12 +85,12 @@ describe('the body of an export', () => {
       'zstd',
       new Uint8Array([...zstd.subarray(0, 4), 1, 7 << 3, 5, ...zstdSpaces(1).subarray(6)]),
     ],
-  ] as const)('400s for %s', async ([, encoding, body], { expect }) => {
+  ] as const)('gets a 400 for %s', async ([, encoding, body], { expect }) => {
     const compressedRequest = request(stream([body]), { 'content-encoding': encoding })
     await expect(readExport(compressedRequest)).rejects.toMatchObject({ status: 400 })
   })
 
-  it.for(['gzip', 'deflate', 'zstd'] as const)('400s for truncated %s data', async (format, { expect }) => {
+  it.for(['gzip', 'deflate', 'zstd'] as const)('gets a 400 for truncated %s data', async (format, { expect }) => {
     const body = await compressed(format, bytes)
     for (let length = 1; length < body.length; length++) {
       const compressedRequest = request(body.subarray(0, length), { 'content-encoding': format })
@@ -99,7 +99,7 @@ describe('the body of an export', () => {
   })
 
   it.for(['gzip', 'deflate'] as const)(
-    '413s for %s data that inflates to 200 MB, without buffering it',
+    'gets a 413 for %s data that inflates to 200 MB, without buffering it',
     async (format, { expect }) => {
       const packed = stream(zeros(200)).pipeThrough(new CompressionStream(format))
       const bomb = new Uint8Array(await new Response(packed).arrayBuffer())
@@ -109,7 +109,7 @@ describe('the body of an export', () => {
     },
   )
 
-  it('413s for zstd data that inflates to 10 GB, without buffering it', async ({ expect }) => {
+  it('gets a 413 for zstd data that inflates to 10 GB, without buffering it', async ({ expect }) => {
     const compressedRequest = request(zstdSpaces(80_000), { 'content-encoding': 'zstd' })
     await expect(readExport(compressedRequest)).rejects.toMatchObject({ status: 413 })
   })
@@ -120,7 +120,7 @@ describe('the body of an export', () => {
     for (const windowLog of [24, 27, 31]) await expect(read(windowLog)).rejects.toMatchObject({ status: 400 })
   })
 
-  it('413s for an endless body', async ({ expect }) => {
+  it('gets a 413 if it is endless', async ({ expect }) => {
     let sent = 0
     const endless = stream(
       (function* () {
@@ -134,7 +134,7 @@ describe('the body of an export', () => {
     expect(sent).toBeLessThan(24)
   })
 
-  it('413s for its content-length alone', async ({ expect }) => {
+  it('gets a 413 for its content-length alone', async ({ expect }) => {
     const headers = { 'content-length': String(MAX_EXPORT_BYTES + 1) }
     for (const encoding of ['identity', 'gzip']) {
       const compressedRequest = request(bytes, { ...headers, 'content-encoding': encoding })

@@ -163,7 +163,7 @@ describe('an export', () => {
     expect(body.partialSuccess.rejectedSpans).toBe('5')
   })
 
-  it('may contain more traces than a millisecond has keys, and binds no string that is too large for D1', async ({
+  it('may contain more traces than a millisecond has keys, and never binds a string that is too large for D1', async ({
     expect,
   }) => {
     const org = await newOrg()
@@ -260,7 +260,7 @@ describe('an invalid export', () => {
     expect(rejected.status).toBe(413)
   })
 
-  it('is rejected for a key without the ingest scope, and counts toward the key’s limit', async ({ expect }) => {
+  it('is rejected from a key without the ingest scope, and counts toward the key’s limit', async ({ expect }) => {
     const org = await newOrg()
     const reader = org.clientOf(await org.keyFor({ scopes: ['read'] }))
     expect((await reader.post('/v1/traces', {})).body).toMatchObject({ code: 7 })
@@ -318,7 +318,7 @@ describe('the project of an export', () => {
   })
 })
 
-describe('the shared path of traces and exports', () => {
+describe('the path that traces and exports share', () => {
   const encoded = async (body: string, encoding: string) =>
     encoding === 'gzip' || encoding === 'deflate' || encoding === 'zstd'
       ? compressed(encoding, new TextEncoder().encode(body))

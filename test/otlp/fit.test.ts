@@ -97,7 +97,7 @@ describe('a value that is too large', () => {
   })
 })
 
-it('turns levels that nest too deep into text', ({ expect }) => {
+it('turns levels that are nested too deeply into text', ({ expect }) => {
   const { value, cuts } = fitted({ a: nested(MAX_JSON_DEPTH + 2) }, 4096)
   expect(findJsonFault(value)).toBeUndefined()
   expect(JSON.stringify(value)).toContain('"[[[]]]"')

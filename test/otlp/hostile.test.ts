@@ -18,7 +18,7 @@ const short = bodies.filter(({ bytes }) => bytes.length < 25_000)
 const byName = new Map(bodies.map(body => [body.name, body]))
 
 /**
- * Decodes a body as every type that it may be sent as. It must return only storable values and throw only an
+ * Decodes a body as each type that it could be sent as. The decoder must return only storable values and throw only an
  * `ApiError`.
  */
 function decodeAll(bytes: Uint8Array, type: MediaType): void {
@@ -59,7 +59,7 @@ function expectJson(value: Json): void {
   if (fault) throw new Error(fault.message)
 }
 
-/** A generator of numbers from 0 to 1, the same in each run (Mulberry32). */
+/** A generator of numbers from 0 to 1 that yields the same ones in each run (Mulberry32). */
 function randomFrom(seed: number): () => number {
   let state = seed
   return () => {

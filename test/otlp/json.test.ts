@@ -398,7 +398,7 @@ describe('metrics', () => {
   const count = (metrics: Json) =>
     countDataPoints(jsonBytes({ resourceMetrics: [{ scopeMetrics: [{ metrics }] }] }), 'application/json')
 
-  it('are counted by their data points for all kinds', () => {
+  it('of all kinds are counted by their data points', () => {
     const kinds = ['gauge', 'sum', 'histogram', 'exponentialHistogram', 'summary']
     expect(count(kinds.map((kind, index) => ({ name: 'n', [kind]: { dataPoints: Array(index + 1).fill({}) } })))).toBe(
       15,

@@ -243,7 +243,7 @@ describe('the key of a record', () => {
   const log = (content: string, more: Partial<Omit<TelemetryLog, 'attributes'>> = {}) =>
     aLog({ eventName: 'gen_ai.user.message', body: { content }, ...more })
 
-  it('is the same each time it is sent, and differs from another record’s', async ({ expect }) => {
+  it('is the same each time the record is sent, and differs from another record’s', async ({ expect }) => {
     const key = await recordKey(log('hi'))
     expect(key).toMatch(/^1795260983000000000:gen_ai\.user\.message:[0-9a-f]{64}$/)
     expect(await recordKey(log('hi'))).toBe(key)

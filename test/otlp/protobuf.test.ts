@@ -85,7 +85,7 @@ describe('a value', () => {
     }
   })
 
-  it('may nest as deep in a second attribute as in the first', ({ expect }) => {
+  it('may nest as deeply in a second attribute as in the first', ({ expect }) => {
     const deep = list(list(list(text('x'))))
     const attributes = Array.from({ length: 100 }, (_, index) => [9, protobufAttribute(String(index), deep)] as const)
     expect(span(...attributes)?.attributes.get('99')).toEqual([[['x']]])
@@ -358,7 +358,7 @@ describe('a log record', () => {
 describe('metrics', () => {
   const points = (count: number) => message(...Array(count).fill([1, message([2, 1n])]))
 
-  it('are counted by their data points for all kinds', ({ expect }) => {
+  it('of all kinds are counted by their data points', ({ expect }) => {
     const metrics = [5, 7, 9, 10, 11].map((kind, index) => message([1, 'name'], [kind, points(index + 1)], [3, 'unit']))
     expect(countDataPoints(protobufExport(...metrics, message([1, 'none'])), 'application/x-protobuf')).toBe(15)
     expect(countDataPoints(new Uint8Array(), 'application/x-protobuf')).toBe(0)

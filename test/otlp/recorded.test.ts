@@ -5,7 +5,7 @@ import type { TelemetrySpan } from '../../src/otlp/reading/telemetry.ts'
 import { countDataPoints, decodeLogs, decodeTraces } from '../support/decode.ts'
 import { type Recorded, recorded, recordedDecodes, unpacked } from '../support/recorded.ts'
 
-/** The OTLP/JSON of each recorded body according to another decoder, protobufjs with reflection. */
+/** Each recorded body as OTLP/JSON, according to another decoder (protobufjs with reflection). */
 const decodes = await recordedDecodes()
 
 const clientRecordings = recorded().filter(({ directory }) => directory !== 'quirks')

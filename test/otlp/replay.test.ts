@@ -12,7 +12,7 @@ import { tracesOf as shownTraces, stepsIn } from '../support/shown-runs.ts'
 
 const directories = [...new Set(recorded().map(({ directory }) => directory))].filter(name => name !== 'quirks')
 
-/** Sends a recorded request to the path of its signal with its original headers, except for the key. */
+/** Sends a recorded request to the path for its signal with its original headers, except for the key. */
 async function replay(org: Org, { path, headers, bytes }: Recorded): Promise<void> {
   const { 'transfer-encoding': _, host: __, connection: ___, 'x-api-key': ____, ...sent } = headers
   const target = path.slice(path.lastIndexOf('/v1/'))

@@ -35,7 +35,7 @@ describe('spans that support other steps', () => {
     },
   )
 
-  it('are queued as the root, even if the root arrives last, and leave the queue if they get a parent', async ({
+  it('are queued if they are the root, even if it arrives last, but not once another span becomes the root', async ({
     expect,
   }) => {
     const { org, span, uuidOf, read } = await newRun()

@@ -66,7 +66,7 @@ describe('the facts of a trace', () => {
     })
   })
 
-  it('include no root until it arrives, and the earlier of two roots', ({ expect }) => {
+  it('include no root until one arrives, and then the earlier of two', ({ expect }) => {
     expect(factsOf([read({ id: 2, parent: 1 })]).root).toBeNull()
     expect(factsOf([read({ id: 2, start: 2 }), read({ id: 1, start: 1 })]).root?.value.spanId).toBe(hex(1))
     const asRoot = read({ id: 2, parent: 1, attributes: { 'langfuse.internal.as_root': true } })
@@ -157,7 +157,7 @@ it('are the same if spans arrive in any order, in parts, or repeatedly', ({ expe
   const trace = fc
     .array(spanArbitrary, { minLength: 1, maxLength: 6 })
     .map(spans => spans.map((span, id) => read({ ...span, id })))
-  // Exports with every span in at least one of them, and some spans in several.
+  // Every span is in at least one export, and some spans are in several.
   const exported = trace.chain(spans =>
     fc.record({
       spans: fc.constant(spans),

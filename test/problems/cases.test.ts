@@ -24,7 +24,7 @@ interface Listed {
 
 const problemsOf = async (org: Org): Promise<Listed[]> => (await org.owner.get(LIST)).body.problems
 
-/** The numbers on the board that don't equal the length of their list. */
+/** The numbers on the board that don't equal the lengths of their lists. */
 async function mismatchesOf(org: Org, problems: readonly Listed[], limit = 2): Promise<string[]> {
   const mismatches: string[] = []
   const from = new Date(Date.now() - 29 * DAY_MS).toISOString()
@@ -91,7 +91,7 @@ describe('the cases of problems', () => {
 
 /*
  * Random decisions, answers, new outputs, renames, deletions, and expiries. The counts must equal those of a model that
- * counts from scratch, and each count must equal its list.
+ * counts from scratch, and each count must equal the length of its list.
  */
 
 const STEPS = ['retrieve', 'answer'] as const

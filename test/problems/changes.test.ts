@@ -116,9 +116,7 @@ describe('PATCH /api/problems/{id}', () => {
     expect((await list('support')).body.problems).toMatchObject([{ note: 'Seen' }])
   })
 
-  it('keeps what people decided when the step is renamed, and forgets a deleted user and prompt', async ({
-    expect,
-  }) => {
+  it('keeps people’s decisions when the step is renamed, and forgets a deleted user and prompt', async ({ expect }) => {
     const { org, ada, path, version, prompt, id, list } = await newProblem()
     await org.owner.patch(path, { note: 'Seen', assigneeId: ada.userId, candidateVersionId: version.id })
     await org.owner.put(`/api/projects/${org.project.id}/step-names`, { names: { 'support-answer': 'answer' } })

@@ -9,7 +9,7 @@ import { newOrg } from '../support/org.ts'
 const STEP = 'answer'
 const CORRECTION = { decision: 'correct', approvedOutput: 24, errorType: 'reasoning_error' }
 
-/** A project whose step has a prompt, and functions for people's actions. All of them use the API. */
+/** A project whose step has a prompt, and functions that perform people's actions through the API. */
 async function newProject() {
   const org = await newOrg()
   const { owner } = org
@@ -112,7 +112,7 @@ describe('a problem', () => {
     expect(await problem()).toMatchObject({ state: 'open', candidate: null, proof: null })
     await link(found.id, secondId)
 
-    // Its proof: an experiment that fixes too little, and one that fixes enough.
+    // Its proof: an experiment with too few fixes, and one with enough.
     const poor = await experiment(secondId, () => 12)
     const test = poor.items.length
     const items = poor.items.filter(({ expected }) => expected[0] === 24).length
@@ -178,7 +178,7 @@ describe('a problem', () => {
     expect(await problem()).toMatchObject({ state: 'fixing', candidate: { number: 3 }, proof: { experimentId: null } })
   })
 
-  it('stays fixing if it has fewer than three test items, and says so', async ({ expect }) => {
+  it('keeps the state "fixing" if it has fewer than three test items, and says so', async ({ expect }) => {
     const { firstId, produce, accept, correct, problem, experiment, addVersion, link } = await newProject()
     const outputs = await produce(firstId, 70)
     await accept(outputs)
@@ -199,7 +199,7 @@ describe('a problem', () => {
     await correct(await produce(firstId, 30))
     const versionId = await addVersion()
     const { id, items } = await experiment(versionId, ({ expected }) => expected[0])
-    // Results that aren't for this problem's items, with the longest keys.
+    // Results that aren't for this problem's items, with the longest possible keys.
     await stored
       .prepare(
         `insert into experiment_results

@@ -66,7 +66,7 @@ describe('a case', () => {
     expect(await problemsOf(org)).toMatchObject([{ errorType: 'outdated_reference', docSlug: 'warranty', count: 1 }])
   })
 
-  it('is found by cron if it is from before cases were kept', async ({ expect }) => {
+  it('is found by cron if it arose before cases were stored', async ({ expect }) => {
     const org = await newOrg()
     const [first, second] = [await newReviewed('Yes', org), await newReviewed('Yes', org)]
     await first.review(CORRECTION)

@@ -244,7 +244,7 @@ describe("a model's invalid answer", () => {
 })
 
 describe('a job that is cut off', () => {
-  /** A deployment whose database fails on the first write of this kind. */
+  /** A deployment whose database fails on the first write that matches the pattern. */
   function failingOnce(pattern: RegExp): D1Database {
     let hasFailed = false
     return new Proxy(env.DB, {

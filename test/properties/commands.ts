@@ -20,11 +20,11 @@ import {
  * organization.
  */
 
-/** Steps in a sequence that aren't calls but jobs, which clients must not notice. */
+/** Jobs in a sequence of calls. Clients must not notice them. */
 export type Job =
   /** The queue delivers the jobs that deletions sent. */
   | { type: 'deliver' }
-  /** Cron runs, `hours` after everything before it. */
+  /** Cron runs `hours` after everything before it. */
   | { type: 'sweep'; hours: number; hasQueue: boolean }
 
 /** A call or a job, and the number of milliseconds since the previous one. */
@@ -33,7 +33,7 @@ export interface Step {
   action: Command | Job
 }
 
-/** A search for some of the metadata that was sent, and optionally a name and a status. */
+/** A search for some of the metadata that was sent, and optionally for a name and a status. */
 export interface Probe {
   leaves: number[]
   name: string | undefined
@@ -44,13 +44,13 @@ export const TRACES: readonly string[] = ['trace_a', 'trace_b', 'trace_c']
 const uuids = (first: string) => [1, 2, 3, 4].map(digit => `${first}0000000-0000-4000-8000-00000000000${digit}`)
 export const SPANS = uuids('a')
 /**
- * With several databases, the ids of spans and feedback are unique only within one database. So each trace gets ids of
- * its own, because the model knows nothing about databases.
+ * With several databases, the ids of spans and feedback are unique only within one database. So each trace gets its
+ * own ids, because the model knows nothing about databases.
  */
 export const ownSpanId = (place: number, id: string): string => `${place}${id.slice(1)}`
 const OBSERVATIONS = [...uuids('b'), ...uuids('9')]
 const FEEDBACK = ['f1', 'f2', 'f\u00003'] as const
-/** The most calls in a crowd. */
+/** The maximum number of calls in a crowd. */
 const CROWD = 12
 /** Every feedback_id that calls send. */
 export const FEEDBACK_IDS: readonly string[] = [
@@ -153,7 +153,7 @@ const value = fc.oneof(
   { arbitrary: large, weight: 2 },
 )
 
-/** Fields, a few of which together exceed the limit for metadata or for searchable metadata. */
+/** Fields so large that a few of them exceed the limit for metadata or for searchable metadata. */
 const bulky = fc.constantFrom<Json>(
   '<m*40000>',
   '<n*25000>',
@@ -206,7 +206,7 @@ const span: fc.Arbitrary<SpanBody> = fc
     },
     { requiredKeys: ['trace_id', 'span_id', 'step_id', 'timestamp'], noNullPrototype: true },
   )
-  // A span may only name its own trace's root span. Whether another trace's root can be taken before it exists is
+  // A span may name only its own trace's root span. Whether another trace's root can be taken before it exists is
   // undefined.
   .map(body => (body.span_id === ROOT_OF ? { ...body, span_id: ROOT_OF + body.trace_id } : body))
 
@@ -281,7 +281,7 @@ export interface Request {
 }
 
 /**
- * Calls whose outcome is the same in every order: the traces exist already, each call has its own child or metadata
+ * Calls whose outcome is the same in every order: the traces already exist, each call has its own child or metadata
  * field, and no two children have the same time.
  */
 export const crowd: fc.Arbitrary<{ first: Step[]; requests: Request[] }> = fc
@@ -322,7 +322,7 @@ function apart(event: Event, index: number): Event {
   }
 }
 
-/** A sequence of calls and jobs. If `minGap` is 0, some have the same millisecond. */
+/** A sequence of calls and jobs. If `minGap` is 0, some share a millisecond. */
 export const sequence = (maxLength: number, minGap: 0 | 1): fc.Arbitrary<Step[]> => {
   const later = fc.record(
     {
@@ -379,7 +379,7 @@ const racer: fc.Arbitrary<Racer> = fc.oneof(
   { arbitrary: fc.constant({ type: 'deliver' as const }), weight: 1 },
 )
 
-/** Few enough calls to try every order of them. */
+/** So few calls that every order can be tried. */
 export const racers: fc.Arbitrary<Racer[]> = fc
   .tuple(narrowness, fc.array(racer, { minLength: 2, maxLength: 4 }))
   .map(([pools, racing]) => racing.map(sent => narrowed(sent, pools)))

@@ -12,7 +12,7 @@ import { mustEqual, textOf } from './view.ts'
 
 /*
  * A trace's data arrives in many ways: exports of its spans in any parts and order, client calls, observations,
- * feedback and reviews. No matter how the exports are split up and interleaved with the rest, the final trace is the
+ * feedback, and reviews. No matter how the exports are split up and interleaved with the rest, the final trace is the
  * same as if all spans had arrived in one export before everything else.
  */
 
@@ -40,8 +40,8 @@ const plannedSpan = (place: number): fc.Arbitrary<PlannedSpan> =>
       fc.integer({ min: 0, max: 6 }).filter(parent => parent !== place),
       { freq: 3 },
     ),
-    // No two spans start at the same time, because they'd be listed in the order of their ids, which differ from run to
-    // run.
+    // No two spans start at the same time, because such spans are listed in the order of their ids, which differ from
+    // run to run.
     start: fc.integer({ min: 0, max: 5 }).map(start => 4 * start + place),
     end: fc.integer({ min: 25, max: 40 }),
     kind: fc.constantFrom('chat', 'chain', 'http'),
@@ -49,7 +49,7 @@ const plannedSpan = (place: number): fc.Arbitrary<PlannedSpan> =>
     fields: fc.dictionary(fc.constantFrom('plan', 'region', 'user_id'), fc.constantFrom('a', 'b'), { maxKeys: 2 }),
   })
 
-/** Something other than an export that happens to the trace. Acts keep their order. */
+/** Something that happens to the trace, other than an export. Acts keep their order. */
 type Act =
   | { type: 'post'; status: 'running' | 'completed'; metadata: Record<string, string> }
   | { type: 'observe'; kind: 'input' | 'output'; data: string | null; at: number; place: number | null }
@@ -243,8 +243,8 @@ interface ReadSpan {
 }
 
 /**
- * Asserts that the queue only has spans with an unreviewed output and, if the trace is a pipeline's, has every step
- * among them.
+ * Asserts that the queue has only spans with an unreviewed output, and every step among such spans if the trace is a
+ * pipeline's.
  */
 function mustQueue({ trace, list, queue }: Awaited<ReturnType<typeof readEverything>>): void {
   const open = (trace as { spans: ReadSpan[] }).spans.filter(

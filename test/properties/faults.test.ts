@@ -30,7 +30,7 @@ import { expectedView, queriesOf, readView, settled, textOf } from './view.ts'
 
 const THOROUGHNESS = inject('propertyRuns')
 const LIMIT_MS = 50_000 * THOROUGHNESS
-/** On a busy machine, it takes a while until a run is interrupted. */
+/** On a busy machine, interrupting a run takes a while. */
 const TIMEOUT_MS = LIMIT_MS + 40_000
 
 /** Calls that are sent together, or a job, and a fault that occurs meanwhile. */
@@ -68,8 +68,8 @@ const send = async (tenant: Tenant, calls: readonly Command[], client = tenant.c
 }
 
 /**
- * The worlds after a call, of those that were possible before it. A 503 may have taken effect or not. Throws if no
- * world explains the response.
+ * The possible worlds after a call, given those that were possible before it. A call that got a 503 may have taken
+ * effect or not. Throws if no world explains the response.
  */
 function worldsAfter(worlds: readonly World[], call: Command, { status, body }: Received, arrival: Arrival): World[] {
   const { at, place, ids } = arrival
@@ -88,7 +88,7 @@ interface Arrival {
   ids: Tenant['ids']
 }
 
-/** Which calls a fault may fail: in the control database, all; in another one, those for that database's traces. */
+/** Which calls may fail because of a fault: all if it's in the control database, or else those for its own traces. */
 async function mayFail(tenant: Tenant, { database }: Fault): Promise<(call: Command) => boolean> {
   const [places, epochs] = [await placesOf(tenant), await epochsIn(tenant.projectId)]
   return call => {
@@ -98,7 +98,7 @@ async function mayFail(tenant: Tenant, { database }: Fault): Promise<(call: Comm
   }
 }
 
-/** Sends calls during a fault, and then those that failed once more. Returns the possible worlds. */
+/** Sends calls during a fault, and afterward resends those that failed. Returns the possible worlds. */
 async function sendDuring(tenant: Tenant, before: readonly World[], calls: readonly Command[], fault: Fault | null) {
   let worlds: readonly World[] = before
   const at = pass(0)
@@ -152,7 +152,7 @@ async function play(tenant: Tenant, drawn: readonly Act[]): Promise<readonly Wor
   return worlds
 }
 
-/** Asserts that one of the worlds explains what's read, and returns that world. */
+/** Asserts that one of the worlds explains what reads return, and returns that world. */
 async function mustReadOne(tenant: Tenant, worlds: readonly World[], queries: ReturnType<typeof queriesOf>) {
   const read = await readView(tenant.client, tenant.ids, queries)
   const found = worlds.find(world => {

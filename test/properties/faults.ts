@@ -32,7 +32,7 @@ export const fault: fc.Arbitrary<Fault> = fc.record({
   isPassing: fc.boolean(),
 })
 
-/** Every call of this database fails, with an error or without a response. */
+/** Every call to this database fails, with an error or without a response. */
 export const silence = (database: number, moment: 'before' | 'never'): Fault => ({
   database,
   at: 0,

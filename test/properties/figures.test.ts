@@ -66,7 +66,7 @@ function recordingJobs(): { bindings: Env; jobs: Job[] } {
   return { bindings: { ...env, JOBS }, jobs }
 }
 
-/** Retention runs at most once an hour, so each run of cron is in a later one. */
+/** Retention runs at most once an hour, so each run of cron is in a later hour. */
 let hour = Date.parse('2027-01-01T00:00:00.000Z')
 
 /**
@@ -139,7 +139,7 @@ async function play(drawn: Scenario): Promise<Played> {
     const agent = crypto.randomUUID()
     const steps = [
       aSpan({ trace_id, step_id: 'classify', ...usedBy(index), duration_ms: 10 ** index, parent_span_id: agent }),
-      // Some roots are reviewed with their last step, because they have its text.
+      // Some roots are reviewed together with their last step, because they have its text.
       aSpan({
         trace_id,
         prompt_version_id: versionId,
@@ -330,7 +330,7 @@ function figuresOf(spans: readonly ListedSpan[]) {
 
 type Figures = Omit<Used, 'day' | 'stepId' | 'promptVersionId'>
 
-/** Throws unless figures are those of the spans, with the exactness that the API promises. */
+/** Throws unless the figures match the spans as exactly as the API promises. */
 function mustHaveUsed(what: string, shown: Omit<Figures, 'duration'> & Partial<Figures>, spans: readonly ListedSpan[]) {
   const { usage, costUsd, durations } = figuresOf(spans)
   const isSameCost = costUsd === null ? shown.costUsd === null : Math.abs((shown.costUsd ?? -1) - costUsd) < 1e-9

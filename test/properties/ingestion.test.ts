@@ -34,7 +34,7 @@ const THOROUGHNESS = inject('propertyRuns')
 const REPLAY: { seed?: number; path?: string } = {}
 
 const LIMIT_MS = 50_000 * THOROUGHNESS
-/** On a busy machine, it takes a while until a run is interrupted. */
+/** On a busy machine, interrupting a run takes a while. */
 const TIMEOUT_MS = LIMIT_MS + 40_000
 
 /** Checks a property. Shrinking stops before the test times out, so that its result is printed. */

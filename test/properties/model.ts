@@ -116,7 +116,7 @@ export type World = readonly Trace[]
 
 export const EMPTY: World = []
 
-/** A call's status and, if it succeeds, its body. `warns` means that some metadata was dropped or isn't searchable. */
+/** A response's status and, on success, its body. `warns` means that some metadata was dropped or isn't searchable. */
 export interface ModelResponse {
   status: number
   body?: Fields
@@ -285,7 +285,7 @@ function applyFeedback(world: World, sent: FeedbackBody, arrival: Arrival, ids: 
     ? trace.feedback.map(old => (isSame(old) ? { ...old, ...body } : old))
     : [...trace.feedback, { timestamp: isoTime(arrival.at), ...body, arrival }]
   const answer = { status: 'success', feedback_id: body.feedback_id }
-  // An update that changes nothing, alone or together with the others of its batch, doesn't move the time.
+  // An update that changes nothing, alone or together with the others in its batch, doesn't move the time.
   const updatedAt = { from: isUpdate ? trace.updatedAt.from : arrival.at, to: arrival.at }
   return [replaced(world, { ...trace, feedback, updatedAt }), { status: isUpdate ? 200 : 201, body: answer }]
 }
@@ -319,7 +319,7 @@ function sumOfUsage(bodies: readonly Partial<SpanBody>[]): Fields | null {
   }
 }
 
-/** What the spans of a trace used together. A span that repeats the sums of its children isn't added. */
+/** What a trace's spans used in total. A span that repeats the sums of its children isn't added. */
 function summedUse(spans: readonly Partial<SpanBody>[]): Fields {
   const counted = spans.map((span): Partial<SpanBody> => {
     const below = spans.filter(
@@ -456,7 +456,7 @@ const UNREVIEWED = {
   basis: null,
 }
 
-/** What an output is about: the value in objects and lists with one item. Null for short texts and single values. */
+/** What an output is about: the value in objects and lists with one item. Null for short strings and single values. */
 function sharedText(output: Json): string | null {
   let value = output
   for (let [only, ...more] = itemsOf(value); only !== undefined && more.length === 0; [only, ...more] = itemsOf(value))
@@ -473,7 +473,7 @@ const withSortedFields = (value: Json): string =>
       : inner,
   )
 
-/** The deepest span with the root's text. Of several, the earliest. */
+/** The deepest span with the root's text. If there are several, the earliest. */
 function reviewedWith(trace: Trace, ids: Ids): string | null {
   const rootId = ids.root(trace.traceId)
   const spanWith = new Map(trace.spans.map(span => [span.span_id, span]))

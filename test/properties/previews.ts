@@ -50,7 +50,7 @@ function lineAbout(value: Json, isWhole: boolean): string | null {
   return `${line}…`
 }
 
-/** As much of a value as is read if several values share the length to read. */
+/** The part of a value that is read if several values share the maximum length. */
 function beginningOf(value: Json, sharing = 1): { value: Json; isWhole: boolean } {
   const json = JSON.stringify(value)
   const read = [...keptOf(json)].slice(0, Math.floor(READ_LENGTH / sharing)).join('')

@@ -16,9 +16,9 @@ import { adjudicatorOf } from '../support/voting.ts'
 const THOROUGHNESS = inject('propertyRuns')
 
 /*
- * No matter what happens to traces, to the policy, and to the names of steps, and how far cron's passes have
- * progressed, the queue offers exactly the spans that need review and that the policy selects, going by what it lets
- * the viewer see. Everything else is as without a policy.
+ * No matter what happens to traces, the policy, and the names of steps, and no matter how far cron's passes have
+ * progressed, the queue offers exactly the spans that need review and that the policy selects, based on what it lets
+ * the viewer see. Everything else is the same as without a policy.
  */
 
 const STEPS = ['answer', 'search', 'embed']
@@ -258,7 +258,7 @@ describe('the queue under a policy', () => {
         for (const event of events) {
           await world.happen(event)
           const { kind, order, size, viewer } = event
-          // Right after events that may hide a span, and every so often.
+          // Check right after events that may hide a span, and every so often.
           if (kind !== 'pass' && kind !== 'policy' && kind !== 'feedback' && size > 2) continue
           const { ids } = await world.queue(viewer, `order=${order}&limit=${size + 3}`)
           expect(ids.toSorted()).toEqual(world.waiting(viewer).toSorted())

@@ -125,7 +125,7 @@ const EPOCHS = [[1], [2], [1, 2], [2, 1], [3, 4], [1, 2, 3, 4], [4, 1]].filter(e
   epoch.every(shard => shard < databases.length),
 )
 
-/** Starts a run on the service's clock, an hour or more before midnight: a run counts what happens on its day. */
+/** Starts a run on the service's clock at least an hour before midnight, because a run counts what happens that day. */
 export function startClock(): void {
   const leftMs = DAY_MS - (clock % DAY_MS)
   pass(leftMs < DAY_MS / 24 ? leftMs : 1000)
@@ -295,8 +295,8 @@ async function leftovers(tenant: Tenant): Promise<string[]> {
 }
 
 /**
- * The ids of the traces whose deletion was recorded as an event, once for each event. Cron deletes old ones that were
- * delivered.
+ * The ids of the traces whose deletion was recorded as an event, once for each event. Cron deletes old events that
+ * were delivered.
  */
 async function reportedDeletions(
   { organizationId, projectId }: Tenant,

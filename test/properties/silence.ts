@@ -39,7 +39,7 @@ export async function placesOf({ projectId, ids }: Tenant): Promise<Map<string, 
 
 /**
  * Asserts what reads return while a database doesn't respond: lists have the traces of the other databases and name the
- * missing one, each trace in the other databases is as before, and each trace in the missing one is a 503.
+ * missing one, each trace in the other databases is as before, and each trace in the missing one returns a 503.
  */
 export async function mustMissOnly(
   tenant: Tenant,

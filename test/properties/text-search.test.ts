@@ -48,7 +48,7 @@ const { value: json } = fc.letrec(tie => ({
   ),
 }))
 
-/** One call that changes a trace: its target, its value, and its place in the client's time. */
+/** One call that changes a trace: its target, its value, and its time according to the client. */
 const change = fc.record({
   trace: fc.nat(1),
   /** 0: the root. */
@@ -71,7 +71,7 @@ const scenario = fc.record({
     minLength: 4,
     maxLength: 4,
   }),
-  /** Selects other texts to search for from the shown traces. */
+  /** Selects other strings to search for from the shown traces. */
   parts: fc.array(fc.nat(), { minLength: 8, maxLength: 8 }),
 })
 
@@ -104,7 +104,7 @@ async function apply(
   }
 }
 
-/** A text that a trace shows. */
+/** A string that a trace shows. */
 interface Shown {
   spanId: string
   field: string
@@ -121,7 +121,7 @@ interface ShownSpan {
   review: { reviewedBy: string | null }
 }
 
-/** Every text in a trace's detail. */
+/** Every string in a trace's detail. */
 async function textsOf(org: Org, id: string): Promise<Shown[]> {
   const { name, spans, feedback } = (await org.read.get(`/api/traces/${id}`)).body
   const ofSpan = ({ id: spanId, stepId, input, output, approvedOutput, state, review }: ShownSpan) =>

@@ -17,8 +17,9 @@ const THOROUGHNESS = inject('propertyRuns')
 
 /*
  * Several reviewers and an adjudicator decide on the same spans at the same time, while outputs arrive, the policy
- * changes, and D1 calls fail before, amid, or after their effect. In any case, the votes explain each decision: the
- * span's response, its dataset, the counts, the feedback, and the webhook events follow from them, each exactly once.
+ * changes, and D1 calls fail before, while, or after they take effect. In any case, the votes explain each decision:
+ * the span's response, its dataset, the counts, the feedback, and the webhook events follow from them, each exactly
+ * once.
  */
 
 /** The last reviewer is an adjudicator. */
@@ -141,7 +142,7 @@ async function play({ reviewers, rounds, outages, ...unsteadiness }: Scenario) {
       ? await by.post('/api/reviews', { reviews: [{ spanId, ...body }] })
       : await by.put(`/api/spans/${spanId}/review`, body)
     const response = isBulk ? (sent.body.results?.[0] ?? sent) : sent
-    // 503: too many calls failed. A database that fails as a whole only affects its own spans.
+    // 503: too many calls failed. A database that fails as a whole affects only its own spans.
     const mayFail = unsteadiness.faults.length > 0 || [0, places[span]].includes(weather.outage ?? undefined)
     if (![200, 409, ...(mayFail ? [503] : [])].includes(response.status))
       throw new Error(`${kind} returned ${response.status}`)
@@ -195,7 +196,7 @@ function mustEqual(what: string, found: unknown, expected: unknown): void {
   if (left !== right) throw new Error(`${what}: ${left}, expected ${right}`)
 }
 
-/** Whether votes agree, by the default evaluator. */
+/** Whether votes agree, according to the default evaluator. */
 function doAgree(votes: readonly VoteRow[]): boolean {
   const said = ({ decision, approved }: VoteRow) =>
     decision === 'accept'

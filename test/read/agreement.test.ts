@@ -298,7 +298,7 @@ describe('the outputs that count', () => {
     expect(await outputsOf(team)).toHaveLength(1)
   })
 
-  it('leave out undecided ones for callers that a blind policy applies to', async ({ expect }) => {
+  it('leave out undecided outputs for callers that a blind policy applies to', async ({ expect }) => {
     const team = await newTeam()
     const { org, a, b, c, bound } = team
     const setPolicy = async (blind: boolean) => {
@@ -375,7 +375,7 @@ describe('the bounds', () => {
     }
   }
 
-  it('hold for outputs, and for those on which people differ', async ({ expect }) => {
+  it('hold for outputs, including those on which people differ', async ({ expect }) => {
     const team = await newTeam()
     await storeVotes(team.org, { outputs: MAX_COMPARED_OUTPUTS, reviewers: 2 })
     const atBound = await agreementOf(team)

@@ -51,14 +51,14 @@ describe("traces by the engine's latest answer", () => {
     if (stepId !== null) expect(await idsOf('engineStepId=renamed')).toEqual([id])
   })
 
-  it('say how many more are counted, once their traces have expired', async ({ expect }) => {
+  it('include a count of those that have expired', async ({ expect }) => {
     const { org, id, job, errorType, list } = await newAnswered()
     const query = `engineErrorType=${errorType}&engineFrom=${DAY}`
     const counted = async () =>
       (await org.read.get('/api/insights?projectSlug=support')).body.errorTypes.map(
         ({ count }: { count: number }) => count,
       )
-    // Retention marks a trace like this.
+    // This is how retention marks a trace.
     await stored.prepare('update traces set deleted_at = 1, purge_due_at = 1 where id = ?').bind(id).run()
     for (const when of ['before the purge', 'after the purge', 'after it was repeated']) {
       expect(await list(query), when).toMatchObject({ traces: [], expired: 1 })

@@ -169,7 +169,7 @@ describe('attribution quality', () => {
     // The oldest decision disagrees, but it's past the limit.
     expect(body.agreement.errorType).toBe(1)
     const rows = await rowsReadBy(bindings => org.clientOf(org.ownerKey, bindings).get(path))
-    // Each decision takes its row and index, its span and trace, the answer twice, and the grouping.
+    // For each decision, the query reads its row and index, its span and trace, the answer twice, and the grouping.
     expect(rows).toBeLessThan(12 * MAX_COMPARED_DECISIONS)
   })
 })

@@ -216,7 +216,7 @@ describe('the trace list', () => {
     ['a parameter that only looks like a filter', 'metadata=1', 'metadata'],
     ['a metadata field without its prefix', 'tier=gold', 'tier'],
     ['more than 10 metadata fields', Array.from({ length: 11 }, (_, index) => `metadata.f${index}=1`).join('&'), ''],
-  ] as const)('400s for %s', async ([, query, path], { expect }) => {
+  ] as const)('returns a 400 for %s', async ([, query, path], { expect }) => {
     const response = await org.read.get(`/api/traces?projectSlug=support&${query}`)
     expect(response.status).toBe(400)
     expect(response.body.details[0].path).toBe(path)

@@ -34,7 +34,7 @@ async function all(org: Org, query = '', between: () => unknown = () => undefine
 
 const valuesOf = async (org: Org, query = '') => (await all(org, query)).map(({ value }) => value)
 
-/** Sends a trace at this number of seconds. */
+/** Sends a trace whose timestamp is this many seconds after TIME. */
 async function send(org: Org, seconds: number, metadata: object): Promise<{ id: string; trace_id: string }> {
   const trace = aTrace({ timestamp: timeAfter(seconds * 1000), metadata })
   const { id } = (await org.ingest.post('/api/v1/traces', trace)).body

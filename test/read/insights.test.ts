@@ -80,7 +80,7 @@ describe('GET /api/insights', () => {
   it.for([
     ['an empty window', 'from=2026-11-02T00:00:00.000Z&to=2026-11-02T00:00:00.000Z'],
     ['more than 366 days', 'from=2025-01-01T00:00:00.000Z&to=2026-01-02T00:00:00.001Z'],
-  ] as const)('400s for %s', async ([, query], { expect }) => {
+  ] as const)('returns a 400 for %s', async ([, query], { expect }) => {
     const org = await newOrg()
     const { status, body } = await org.read.get(`/api/insights?projectSlug=support&${query}`)
     expect(status).toBe(400)

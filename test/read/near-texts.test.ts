@@ -39,7 +39,7 @@ const readerOf =
     return [status === 200 ? body[field][0]?.content : status, counts.d1RoundTrips]
   }
 
-/** Activates the draft as another isolate does: this one doesn't notice. */
+/** Activates the draft as another isolate would: this one doesn't notice. */
 const activateElsewhere = (textId: string) =>
   stored
     .prepare(

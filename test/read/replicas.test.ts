@@ -39,7 +39,7 @@ async function ask(path: string, headers: Record<string, string>, method = 'GET'
 
 const keyOf = (org: Org) => ({ 'x-api-key': org.ownerKey })
 
-/** A client of the same deployment without replicas, whose reads are always current. */
+/** A client of the same deployment that uses no replicas, so its reads are always current. */
 const current = ({ ownerKey }: Org) => client({ 'x-api-key': ownerKey }, { ...env, READ_REPLICATION: '' })
 
 /** The ids of an organization's traces, as a client without a bookmark sees them. */
@@ -152,7 +152,7 @@ describe('without a bookmark', () => {
     expect(headers.get(BOOKMARK)).toMatch(/^DB=/)
   })
 
-  it('an ETag only matches the version that was read', async ({ expect }) => {
+  it('an ETag matches only the version that was read', async ({ expect }) => {
     setLag(0)
     const { org } = await newTrace()
     const path = '/api/error-types?projectSlug=support'

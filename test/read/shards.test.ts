@@ -128,7 +128,7 @@ describe('traces in several databases', () => {
     expect(rest.headers.get('x-next-cursor')).toBeNull()
   })
 
-  it('are in the first rows of long insights, with the sums of all databases', async () => {
+  it('are in the first rows of long insights, with sums over all databases', async () => {
     const tenant = await newTenant([ONE, TWO])
     const userId = crypto.randomUUID()
     const insertDays = (shard: number, apart: number) =>

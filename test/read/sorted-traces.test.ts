@@ -64,7 +64,7 @@ describe('a list of traces sorted by', () => {
     expect((await read(org, '')).sortedOver).toBeUndefined()
   })
 
-  it('cost adds up each trace as its item shows it', async ({ expect }) => {
+  it('cost uses the sum that each trace’s item shows', async ({ expect }) => {
     const org = await newOrg()
     await putTraces(org, [{ costs: [0.5, 0.25] }, { costs: [1] }, {}, { costs: [0] }, { costs: [0.1, 0.1, 0.1] }])
     expect(costs([await read(org, 'sort=cost')])).toEqual([1, 0.75, 0.1 + 0.1 + 0.1, 0, null])

@@ -80,7 +80,7 @@ describe('the sources of a span', () => {
     expect((await sources(spans[0].id)).chunks[0]).toMatchObject({ id: 'returns', citedAs: ['returns'] })
   })
 
-  it('show a chunk that steps pass on once, where it is nearest', async ({ expect }) => {
+  it('show a chunk only once if steps pass it on, at the nearest step', async ({ expect }) => {
     const { sources, answerId, observe } = await newAnswer()
     await observe({ span_id: answerId, type: 'state', key: 'retrieved_chunks', data: CHUNKS })
     const { chunks, chunkCount } = await sources()

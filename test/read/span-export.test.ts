@@ -152,7 +152,7 @@ describe('an export of spans', () => {
     ['values in R2', { bytes: 1, objects: 3 }, MAX_FILE_OBJECTS / 3],
     ['items', { bytes: 1, objects: 0 }, MAX_FILE_ITEMS],
     ['one item that is larger', { bytes: 2 * MAX_FILE_BYTES, objects: 0 }, 1],
-  ] as const)('ends a file at a number of %s', async ([, size, count], { expect }) => {
+  ] as const)('ends a file at a certain number of %s', async ([, size, count], { expect }) => {
     const store = await storeOf(await newOrg())
     const findNext = async (after = 0, limit: number) => ({
       items: Array.from({ length: limit }, (_, index) => ({ place: after + index + 1, size })),
@@ -168,7 +168,7 @@ describe('an export of spans', () => {
     ['with previews', 'format=jsonl&payloads=preview'],
     ['with an empty range', `format=jsonl&from=${timeAfter(1)}&to=${timeAfter(0)}`],
     ['with a cursor from the list', 'format=csv&cursor=abc'],
-  ] as const)('400s %s', async ([, query], { expect }) => {
+  ] as const)('rejects %s', async ([, query], { expect }) => {
     const org = await newOrg()
     expect((await org.read.get(pathOf(query))).status).toBe(400)
   })

@@ -320,7 +320,7 @@ describe('spans with a review filter', () => {
   /** Retention runs at most once an hour. */
   let hour = Date.parse('2027-01-01T00:00:00.000Z')
 
-  it('say how many more are counted, once their traces have expired', async ({ expect }) => {
+  it('include a count of those whose traces have expired', async ({ expect }) => {
     const org = await newOrg()
     const [expiring, kept, deleted] = [
       await newReviewed('1', org),
@@ -389,7 +389,7 @@ describe('spans with a review filter', () => {
   })
 })
 
-/** Adds reviewed traces to a project directly, one decision a millisecond. */
+/** Adds reviewed traces to a project directly, one decision per millisecond. */
 async function manyDecisions(org: Org, count: number, userId: string) {
   const ids = await manyTraces(org, count, () => ({ name: 'run', fields: {} }))
   await stored.batch([

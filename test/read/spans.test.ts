@@ -101,7 +101,7 @@ describe('a single span', () => {
   })
 
   it.for(['nope', '1', '00000000-0000-0000-0000-00000000000g'])(
-    '404s for the id %s, which is not a UUID',
+    'returns a 404 for the id %s, which is not a UUID',
     async (id, { expect }) => {
       const org = await newOrg()
       expect((await org.read.get(`/api/spans/${id}`)).status).toBe(404)

@@ -35,7 +35,7 @@ async function matchesOf(org: Org, contains: string): Promise<[field: string, sn
 }
 
 describe('contains', () => {
-  it('finds a text in each part of a trace, and says where', async ({ expect }) => {
+  it('finds text in each part of a trace, and says where', async ({ expect }) => {
     const { org, id, observe, step, give, spanOf } = await newTrace()
     const span_id = uuid()
     await step({
@@ -71,7 +71,7 @@ describe('contains', () => {
     expect(await search(org, {})).not.toHaveProperty('searchedTo')
   })
 
-  it('shows at most three matches, each text once for each field', async ({ expect }) => {
+  it('shows at most three matches, and each string once per field', async ({ expect }) => {
     const { org, observe, step } = await newTrace()
     await observe({ data: 'The warranty' })
     const outputs = ['The warranty', 'One warranty', 'Two warranties', 'Warranty three']
@@ -186,7 +186,7 @@ describe('contains', () => {
     }
   })
 
-  it('finds a correction of a text that a root shares with a step, on the step', async ({ expect }) => {
+  it('finds a correction on the step whose text the root shares', async ({ expect }) => {
     const { org, observe, step, span } = await newTrace()
     const span_id = uuid()
     await observe({ data: { answer: 'The warranty lasts 24 months.' } })
@@ -207,7 +207,7 @@ describe('contains', () => {
     expect([response.status, response.body.error]).toEqual([400, error])
   })
 
-  it('accepts a text of the maximum length, and three characters beyond 16 bits', async ({ expect }) => {
+  it('accepts text of the maximum length, and three characters beyond 16 bits', async ({ expect }) => {
     const { org, observe } = await newTrace()
     const text = '😀'.repeat(MAX_SOUGHT_LENGTH)
     await observe({ data: `- ${text} -` })

@@ -188,7 +188,7 @@ describe('an export of traces', () => {
     ['with an order', 'format=csv&sort=cost'],
     ['with a cursor from the list', 'format=csv&cursor=abc'],
     ['with too short a text', 'format=csv&contains=ab'],
-  ] as const)('400s %s', async ([, query], { expect }) => {
+  ] as const)('rejects %s', async ([, query], { expect }) => {
     const org = await newOrg()
     expect((await org.read.get(pathOf(query))).status).toBe(400)
   })

@@ -95,7 +95,7 @@ describe('the trace list', () => {
 
 describe('a trace', () => {
   it.for(['nope', '1', '%2F', '00000000-0000-0000-0000-00000000000g'])(
-    '404s for the id %s, which is not a UUID',
+    'returns a 404 for the id %s, which is not a UUID',
     async (id, { expect }) => {
       const org = await newOrg()
       const response = await org.read.get(`/api/traces/${id}`)

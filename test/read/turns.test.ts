@@ -27,7 +27,7 @@ async function all(org: Org, query = 'value=chat'): Promise<Turn[]> {
   return turns
 }
 
-/** Sends a trace at this number of seconds, with what the user said and what it answered. */
+/** Sends a trace whose timestamp is this many seconds after TIME, with what the user said and what it answered. */
 async function say(
   org: Org,
   seconds: number,
@@ -117,7 +117,7 @@ describe('a conversation', () => {
     expect(await all(org, 'value=empty')).toMatchObject([{ span: { output: null }, feedback: [] }])
   })
 
-  it('looks for that step among a limited number of them', async ({ expect }) => {
+  it('looks for that step among a limited number of steps', async ({ expect }) => {
     const org = await newOrg()
     const { trace_id } = await say(org, 1, undefined, undefined)
     const count = MAX_TURN_SPANS + 20
@@ -138,7 +138,7 @@ describe('a conversation', () => {
     expect((await all(org)).map(({ span }) => span?.input)).toEqual([1, 2, 3])
   })
 
-  it('shows a limited number of pieces of feedback per page', async ({ expect }) => {
+  it('shows a limited number of feedback records per page', async ({ expect }) => {
     const org = await newOrg()
     const { trace_id } = await say(org, 1, 'Hi', 'Hello')
     const events = Array.from({ length: MAX_TURN_FEEDBACK + 1 }, (_, index) => ({

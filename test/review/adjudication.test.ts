@@ -93,8 +93,8 @@ describe('three people who review a step blind', () => {
     const { datasets } = (await org.owner.get('/api/datasets?projectSlug=support')).body
     expect(datasets).toMatchObject([{ stepId: STEP, items: 3 }])
 
-    // By hand, of the decisions: Ada and Kofi agree on 3 of 3, and each of them with Mei on 2 of 3. Mei's labels are
-    // accept, correct, correct, so chance agrees on 4 of 9 with her: κ = (2/3 - 4/9) / (1 - 4/9). Of 9 labels, 5 accept:
+    // Computed by hand: Ada and Kofi agree on 3 of 3 decisions, and each agrees with Mei on 2 of 3. Mei's labels are
+    // accept, correct, correct, so 4 of 9 agree with her by chance: κ = (2/3 - 4/9) / (1 - 4/9). Of 9 labels, 5 accept:
     // α = 1 - (2/9) / (2 · 5 · 4 / (9 · 8)).
     const report = (await grace.client.get(`/api/agreement?projectSlug=support&stepId=${STEP}`)).body
     expect(report).toMatchObject({

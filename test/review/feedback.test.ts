@@ -59,7 +59,7 @@ describe('a comment', () => {
     expect((await second.patch(`/api/feedback/${comment.id}`, { content: 'Still mine' })).status).toBe(200)
   })
 
-  it('may say that the output is wrong without a decision', async ({ expect }) => {
+  it('can say without a decision that the output is wrong', async ({ expect }) => {
     const { org, author, path, spanId, read, feedback } = await newComment()
     const negative = async () =>
       (await org.owner.get('/api/traces?projectSlug=support&rating=negative')).body.traces.length
@@ -81,7 +81,7 @@ describe('a comment', () => {
     expect(await negative()).toBe(0)
   })
 
-  it('has its trace attributed if it is negative and the project does so automatically', async ({ expect }) => {
+  it('requests an attribution if it is negative and the project attributes automatically', async ({ expect }) => {
     const { org, author, path, id } = await newComment()
     await org.owner.patch(`/api/projects/${org.project.id}`, { autoAttribute: true })
     const jobs = async () =>
@@ -147,13 +147,13 @@ describe('a comment', () => {
     ['content that is too long', { content: 'x'.repeat(16 * 1024 + 1) }, 'content'],
     ['praise', { content: 'a', rating: 'positive' }, 'rating'],
     ['an id that is not a UUID', { content: 'a', id: '1' }, 'id'],
-  ] as const)('400s for %s', async ([, body, path], { expect }) => {
+  ] as const)('gets a 400 for %s', async ([, body, path], { expect }) => {
     const response = await (await newOrg()).owner.post(`/api/spans/${crypto.randomUUID()}/feedback`, body)
     expect(response.status).toBe(400)
     expect(response.body.details[0].path).toBe(path)
   })
 
-  it('404s for a missing span', async ({ expect }) => {
+  it('gets a 404 for a missing span', async ({ expect }) => {
     const { owner } = await newOrg()
     expect((await owner.post(`/api/spans/${crypto.randomUUID()}/feedback`, { content: 'a' })).status).toBe(404)
   })

@@ -238,7 +238,7 @@ describe('an imported decision', () => {
     ['a person without the manage scope', { scopes: ['read', 'review'] }, 'forbidden'],
     ['an agent', { scopes: ['review', 'manage'], actsAs: 'agent' }, 'person_required'],
     ['a pipeline', { scopes: ['review', 'manage'], actsAs: 'pipeline' }, 'person_required'],
-  ] as const)('403s for a key of %s', async ([, fields, code], { expect }) => {
+  ] as const)('gets a 403 for a key of %s', async ([, fields, code], { expect }) => {
     const { org, spanId, history, read } = await newSpan()
     const caller = org.clientOf(await org.keyFor(fields))
     const [{ status, body }] = (await caller.post('/api/reviews', { reviews: [importOf(spanId)] })).body.results

@@ -7,8 +7,8 @@ import { reviewerOf } from '../support/reviews.ts'
 import { adjudicatorOf } from '../support/voting.ts'
 
 /*
- * SQLite rejects expressions that are deeper than 100, and the queue's expressions get deeper with each filter, rule,
- * and policy. A rejected statement would fail the request, whether or not it finds anything.
+ * SQLite rejects expressions that nest more than 100 levels deep, and each filter, rule, and policy makes the queue's
+ * expressions deeper. A rejected statement would fail the request, whether or not it finds anything.
  */
 
 const TODAY = new Date().toISOString()

@@ -20,7 +20,7 @@ const setPolicy = async (org: Org, policy: object) => {
   if (status !== 200) throw new Error(JSON.stringify(body))
 }
 
-/** The ids and the number of the spans in the queue. */
+/** The ids of the spans in the queue. Throws unless the reported number matches. */
 async function queued(org: Org, query = ''): Promise<string[]> {
   const { body } = await org.owner.get(`${QUEUE}${query}`)
   if (body.remaining !== body.spans.length) throw new Error(`${body.remaining} remain, not ${body.spans.length}`)
@@ -74,7 +74,7 @@ describe('the queue under a policy', () => {
     expect((await vote(second)).body.approvedOutput).toEqual({ answer: 'Yes' })
   })
 
-  it('asks only adjudicators and assignees for votes on it under a blind policy', async ({ expect }) => {
+  it('asks only adjudicators and assignees for votes on such a span under a blind policy', async ({ expect }) => {
     const org = await newOrg()
     const { spanIds } = await addTrace(org, ['answer'])
     await setPolicy(org, { default: { sample: 1e-9, reviewers: 2, blind: true } })

@@ -200,7 +200,7 @@ describe('the review queue', () => {
     ['a typo', 'stepid=a', 'stepid'],
     ['a cursor for a different order', 'order=newest&cursor=', 'cursor'],
     ['an unknown payload mode', 'payloads=none', 'payloads'],
-  ] as const)('400s for %s', async ([, query, path], { expect }) => {
+  ] as const)('returns a 400 for %s', async ([, query, path], { expect }) => {
     const { nextCursor } = (await org.read.get(`${QUEUE}&limit=1`)).body
     const response = await org.read.get(`${QUEUE}&${query}${path === 'cursor' ? nextCursor : ''}`)
     expect(response.status).toBe(400)
@@ -372,7 +372,7 @@ describe('a claim', () => {
     expect(await claim(bob.client)).toEqual({ claimed: [second], refused: [first] })
   })
 
-  it('rejects a decision by someone else, and reports who holds the claim until when', async ({ expect }) => {
+  it('rejects a decision by someone else, and reports who holds the claim, and until when', async ({ expect }) => {
     const { org, ids, ada, bob, claim } = await claimable()
     const [first = '', second = ''] = ids
     vi.useFakeTimers({ toFake: ['Date'] })
@@ -537,7 +537,7 @@ describe('a claim', () => {
     ['too many', Array.from({ length: MAX_CLAIMS + 1 }, () => crypto.randomUUID()), 'spanIds'],
     ['an invalid UUID', ['1'], 'spanIds.0'],
     ['a string', 'all', 'spanIds'],
-  ] as const)('400s for %s', async ([, spanIds, path], { expect }) => {
+  ] as const)('gets a 400 for %s', async ([, spanIds, path], { expect }) => {
     const { owner } = await newOrg()
     for (const verb of ['claim', 'heartbeat', 'release']) {
       const response = await owner.post(`/api/review-queue/${verb}`, { spanIds })

@@ -11,7 +11,7 @@ const TEXT = 'The warranty lasts 24 months.'
 const OTHER = 'The warranty lasts 12 months.'
 const message = (content: string | null, fields: object = {}) => ({ role: 'assistant', content, ...fields })
 
-/** Creates a trace whose root has a text, and functions that add steps and review them. */
+/** Creates a trace whose root has this output, and functions that add steps and review them. */
 async function newAnswer(output: unknown = { answer: TEXT }) {
   const trace = await newTrace()
   const { org, id, step, observe } = trace
@@ -249,7 +249,7 @@ describe('the step that a root is reviewed with', () => {
 })
 
 describe('two outputs', () => {
-  it('stop sharing a text once one of them changes, and share it again once it returns', async ({ expect }) => {
+  it('stop sharing text once one of them changes, and share it again once it changes back', async ({ expect }) => {
     const { root, add, observe, queue, shown } = await newAnswer()
     const step = await add(message(TEXT))
     await observe({ data: OTHER, timestamp: timeAfter(10) })
@@ -271,7 +271,7 @@ describe('two outputs', () => {
     expect(await queue()).toEqual([root])
   })
 
-  it('that came as observations before their spans share their text', async ({ expect }) => {
+  it('share their text if they came as observations before their spans', async ({ expect }) => {
     const { root, observe, step, queue, shown } = await newAnswer()
     const span_id = crypto.randomUUID()
     await observe({ span_id, data: message(TEXT) })
@@ -314,7 +314,7 @@ describe('two outputs', () => {
   })
 })
 
-describe('a text that many spans share', () => {
+describe('text that many spans share', () => {
   it('is reviewed with the deepest of the first 200', async ({ expect }) => {
     const { org, trace_id, root, shown } = await newAnswer()
     const ids = Array.from({ length: MAX_SHARING_SPANS + 1 }, () => crypto.randomUUID())
@@ -349,7 +349,7 @@ describe('a text that many spans share', () => {
   })
 })
 
-describe('the cost of a shared text', () => {
+describe('the cost of shared text', () => {
   it('includes no extra row for its hash', async ({ expect }) => {
     const org = await newOrg()
     const rowsFor = async (output: unknown) => {

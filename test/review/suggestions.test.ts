@@ -103,7 +103,7 @@ describe('an agent’s decision', () => {
     expect([span, trace.spans[0], (await queue()).spans[0]].map(({ suggestions }) => suggestions)).toEqual([[], [], []])
   })
 
-  it('follows what its key acts as, even if a person has the same user', async ({ expect }) => {
+  it('depends on what its key acts as, even if a person’s key has the same user', async ({ expect }) => {
     const { org, review, suggest, read } = await newSuggested()
     const reviewer = await reviewerOf(org)
     const { client: agent } = await newAgent(org, { userId: reviewer.userId })

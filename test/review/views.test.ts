@@ -88,7 +88,7 @@ describe('a saved view', () => {
       { ...saved, ownerId: rotated.id },
     ])
     expect((await renewed.delete(`/api/views/${shared.id}`)).status).toBe(200)
-    // Its secret may be lost. Then it's revoked, and the old key is rotated again.
+    // If its secret is lost, it's revoked, and the old key is rotated again.
     await save(old, { name: 'Mine' })
     await org.owner.delete(`/api/api-keys/${rotated.id}`)
     const again = (await org.owner.post(`/api/api-keys/${created.id}/rotate`)).body

@@ -153,7 +153,7 @@ describe('votes on a span that two people review', () => {
     expect(await decided(of(1, 'A'), of(1.01, 'B'), of(1))).toEqual([of(1, 'A'), 'corrected'])
     // Each is close to the second, but the first and last aren't close to each other.
     expect(await decided(of(1), of(1.01), of(1.02))).toEqual([null, 'unreviewed'])
-    // More leaves than an evaluator compares. Equal values agree anyway.
+    // These have more leaves than an evaluator compares. Equal values agree anyway.
     const long = { total: Array.from({ length: 100_001 }, () => 0), note: '' }
     expect((await decided(long, { note: '', total: long.total }, long))[1]).toBe('corrected')
   })

@@ -26,7 +26,7 @@ const PROGRAM = resolve(BENCH, 'index.ts')
 const run = (...flags: string[]) => promisify(execFile)(process.execPath, [PROGRAM, ...flags])
 
 describe('npm run bench:attribution', () => {
-  it('posts the cases of a file and prints the share of correct answers', async ({ expect }) => {
+  it('posts the cases in a file and prints the share of correct answers', async ({ expect }) => {
     const lines = (await shippedLines('tuned')).slice(0, 2)
     const { stdout } = await run('--cases', await fileOf(lines))
     expect(stdout).toMatch(/^tuned: 2 cases, answered by rules$/m)

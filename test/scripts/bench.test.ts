@@ -54,7 +54,7 @@ describe('the table of a section', () => {
 describe('the highest rate of simulated calls', () => {
   const LIMIT_MS = 50
 
-  /** Calls that come independently of each other and take exponentially distributed times, spread over databases. */
+  /** Calls that arrive independently, take exponentially distributed times, and are spread over databases. */
   const callsTo = (databases: number, meanMs: number) => {
     const random = seededRandom(7)
     const exponential = () => -Math.log(1 - random())

@@ -126,7 +126,7 @@ async function untilCutOff(write: () => Promise<void>): Promise<void> {
 }
 
 /**
- * All acknowledged writes must exist. An interrupted call may have had all, some or none of its effect, and repeating
+ * All acknowledged writes must exist. An interrupted call may have had all, some, or none of its effect, and repeating
  * it must take effect exactly once.
  */
 async function mustBeWhole(tenant: Tenant, ledger: readonly Subject[]): Promise<void> {

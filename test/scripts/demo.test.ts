@@ -555,7 +555,7 @@ describe('the reviews', () => {
     }
   })
 
-  it('include a third of acceptances and nearly a tenth of corrections, evenly spread, with spans left to review in each step', () => {
+  it('accept a third of the outputs and correct nearly a tenth, evenly spread, with spans left to review in each step', () => {
     expect(shareOf('accept')).toBeCloseTo(1 / 3, 1)
     expect(shareOf('correct')).toBeCloseTo(0.09, 2)
     for (const { email } of REVIEWERS) {
@@ -729,7 +729,7 @@ describe('the seeding', () => {
         const from: string = cursor && `&cursor=${cursor}`
         const page = v.parse(Page, await get(`/api/traces?projectSlug=${project}&limit=200${from}`, key))
         cursor = page.nextCursor
-        // One at a time: on a busy machine, some of 200 at once would be a 503 at their deadline.
+        // One at a time: on a busy machine, some of 200 concurrent reads would get a 503 at their deadline.
         for (const { id } of page.traces) {
           details.push(v.parse(Detail, await get(`/api/traces/${id}?payloads=preview`, key)))
         }

@@ -13,7 +13,7 @@ import { type Account, type Cut, startStub } from './wrangler-stub.ts'
 const PROJECT = resolve(import.meta.dirname, '../..')
 const WRANGLER = resolve(PROJECT, 'node_modules/wrangler/bin/wrangler.js')
 
-/** Of the moments at which a deploy can be killed, `npm test` tries every fifth. `.ci/nightly` tries all. */
+/** Of the moments at which a deploy can be killed, `npm test` tries every fifth. `.ci/nightly` tries all of them. */
 const STRIDE = process.env.ALL_FAULTS ? 1 : 5
 
 const stub = await startStub()
@@ -96,7 +96,7 @@ async function newCheckout({ edit = config => config, loadsWrangler = false, app
 
   /**
    * Runs the script as npm does. `cut` specifies where and how to interrupt it. With an `answer`, it runs in a terminal
-   * of util-linux's `script`, and its question gets that answer.
+   * from util-linux's `script`, and its question gets that answer.
    */
   const deploy = async (
     args: readonly string[] = [],

@@ -196,11 +196,11 @@ describe('loop.ts', () => {
   })
 })
 
-/** The calls on pages, which a test finds by a text in them. */
+/** The calls on pages. A test finds each by a string in it. */
 function callsOn(pages: readonly string[], tenant: Tenant) {
   const calls = pages.flatMap(page => blocksOf(page, 'sh'))
   const unused = new Set(calls)
-  /** The block that contains a text, with records' ids in place of its placeholders. */
+  /** The block that contains a string, with records' ids in place of its placeholders. */
   const scriptOf = (text: string, records: Record<string, string>) => {
     const block = calls.find(each => each.includes(text)) ?? ''
     unused.delete(block)

@@ -19,7 +19,7 @@ export function directoryForData(): string {
   }
 }
 
-/** Makes Miniflare, which uses the temporary directory, keep the data of the tests in workerd there. */
+/** Makes `directoryForData()` the temporary directory, where Miniflare keeps the data of the tests in workerd. */
 export function setup(): void {
   process.env.TMPDIR = directoryForData()
 }

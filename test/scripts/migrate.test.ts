@@ -37,7 +37,7 @@ describe('migrating the local database', () => {
     expect(stdout).toContain('No migrations to apply')
   })
 
-  it('migrates shards as it migrates the database, and the Worker gets them', async ({ expect }) => {
+  it('migrates shards like the database, and gives them to the Worker', async ({ expect }) => {
     // In place of the Worker: its databases, and how many migrations each of them has.
     const contents = `export class RateLimiter {}
       export default {

@@ -66,7 +66,7 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   response.end(reply.body ?? JSON.stringify(path.endsWith('messages') ? anthropic(reply, body) : openAi(reply, body)))
 }
 
-/** The reply to a request: one for requests with a text that it contains, or else the next of the others. */
+/** The reply to a request: the one whose `when` the request contains, or else the next one without a `when`. */
 function replyTo(request: string, replies: Reply[]): Reply | undefined {
   const own = replies.find(({ when }) => when !== undefined && request.includes(when))
   if (own) return own
@@ -118,7 +118,7 @@ function answered({ answer, isNaive }: Reply, body: Wire): unknown {
   return order && typeof answer === 'object' ? { ...answer, error_type: order } : answer
 }
 
-/** All strings in a request, except for the text between the fence lines that the first text names. */
+/** All strings in a request, except for the text between the fence lines that the first string names. */
 function outsideFence({ system = '', messages }: Wire): string {
   const texts = [system, ...messages.map(({ content }) => content)].map(text =>
     typeof text === 'string' ? text : text.map(part => part.text).join('\n'),

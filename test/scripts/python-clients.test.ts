@@ -54,7 +54,7 @@ const environmentOf = ({ key }: Tenant): Environment => ({
   COUNTERSIGN_URL: server.url,
   COUNTERSIGN_KEY: key,
   OPENAI_BASE_URL: openAi.url,
-  // LlamaIndex and LiteLLM read this one.
+  // LlamaIndex and LiteLLM read this variable.
   OPENAI_API_BASE: openAi.url,
   OPENAI_API_KEY: 'none',
 })
@@ -96,7 +96,7 @@ describe('the receiver on docs/webhooks.md in Python', () => {
       await post(`/api/webhooks/${id}/test`)
       expect(await settledDeliveries(tenant, id)).toHaveLength(2)
       expect(receiver.printed().match(/webhook\.test/g)).toHaveLength(2)
-      // After another one, it doesn't.
+      // After another rotation, it doesn't.
       await post(`/api/webhooks/${id}/rotate-secret`)
       await post(`/api/webhooks/${id}/test`)
       await expect(settledDeliveries(tenant, id)).rejects.toThrow('an attempt failed')

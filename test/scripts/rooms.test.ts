@@ -10,7 +10,7 @@ import { describe, it } from 'vitest'
 const SOURCE = join(import.meta.dirname, '../../src')
 
 /**
- * Each room may only import the rooms before it. `attribution` and `otlp` are the files outside of their subfolders.
+ * Each room may import only the rooms before it. `attribution` and `otlp` are the files outside of their subfolders.
  */
 const ROOMS = [
   'limits',
@@ -69,7 +69,7 @@ const ROOMS = [
   'index',
 ]
 
-/** Files of attribution that its rooms share or that run them. They count as part of another room. */
+/** Files in `attribution` that its rooms share or that run them. They count as part of another room. */
 const LOBBIES: Readonly<Record<string, string>> = {
   'attribution/effort': 'domain',
   'attribution/taxonomy': 'domain',

@@ -23,13 +23,13 @@ const { minutes, everyMs, measuredMs, isThorough } = process.env.SOAK_MINUTES
     }
   : { minutes: 0.1, everyMs: { memory: 1500, cron: 3000, experiment: 3000 }, measuredMs: 500, isThorough: false }
 
-/** How many callers make the load. The server's capacity is measured with as many, for `measuredMs`. */
+/** The number of callers that make the load. The server's capacity is measured with as many, for `measuredMs`. */
 const CALLERS = 8
 
 /**
  * How much the Worker's memory may grow from the second third to the last, in bytes. At 10 calls a second, a leak of 1
- * KiB a call adds 6 MiB in a run of half an hour. The memory of the process says nothing: locally, workerd's own grows
- * by 14 KiB with each call to a Worker of one line.
+ * KiB a call adds 6 MiB in a run of half an hour. The memory of the process says nothing: locally, workerd's own
+ * memory grows by 14 KiB with each call, even to a one-line Worker.
  */
 const MAX_GROWTH = 2 * 1024 ** 2
 
@@ -73,7 +73,7 @@ it('answers every call, counts correctly, and doesn’t grow under a mixed load'
   const counts: Counts = { outputs: 0, accepted: 0, corrected: 0 }
   const runs = newRuns(client, counts)
   let calls = 0
-  /** Runs pipelines until the time is over, each one pausing for as long as its work took, if asked to. */
+  /** Runs pipelines until the given time. If `isHalf`, pauses after each run for as long as the run took. */
   const load = async (until: number, isHalf: boolean) => {
     while (Date.now() < until) {
       const started = Date.now()
@@ -184,7 +184,7 @@ function newRuns(client: Client, counts: Counts): () => Promise<number> {
   }
 }
 
-/** What people and pipelines read, and after how many runs each time. */
+/** What people and pipelines read. A path is read once in every `every` runs. */
 const PAGES: readonly (readonly [every: number, path: string])[] = [
   [2, `/api/prompts?projectSlug=soak&stepId=${STEP}`],
   [5, '/api/traces?projectSlug=soak'],

@@ -246,7 +246,7 @@ describe('a server started with SEED=none', () => {
     const specification = JSON.parse(await (await fetch(`${origin}/openapi.json`)).text())
     expect(await new Validator().validate(specification)).toMatchObject({ valid: true })
 
-    // Scripts only run from files. Only styles may be inline.
+    // Scripts run only from files. Only styles may be inline.
     for (const { headers } of [docs, app]) {
       expect(headers.get('content-security-policy')?.split('; ')).toEqual([
         "default-src 'self'",

@@ -3,7 +3,7 @@
  * uses, on an account in a JSON file. Output and failures match wrangler 4.156.2. Comments give its source files.
  *
  * The command is a shell script that passes each call on to the tests' own process: starting Node for each of a
- * thousand calls takes ten times as long as the rest of them.
+ * thousand calls takes ten times as long as everything else that they do.
  */
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
@@ -99,7 +99,7 @@ export async function startStub(): Promise<{ command: string; close: () => void 
     socket.setEncoding('utf8').on('data', data => {
       received += data
       const [count, ...fields] = received.split('\0')
-      // The last one is empty.
+      // The last field is empty.
       if (fields.length <= SENT.length + Number(count)) return
       const [
         folder = '',
@@ -125,7 +125,7 @@ export async function startStub(): Promise<{ command: string; close: () => void 
       })
       socket.end([status, stdout, stderr, ''].join('\0'))
     })
-    // Whoever called may have been killed.
+    // The caller may have been killed.
     socket.on('error', () => undefined)
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -397,7 +397,7 @@ function tell(entry: object): void {
 }
 
 /**
- * src/versions/deployments/status.ts. The error is the API's. A Worker that only has secrets has no deployments here.
+ * src/versions/deployments/status.ts. The error is the API's. A Worker that has only secrets has no deployments here.
  */
 function describeDeployment(): void {
   const { values } = read(rest.slice(1), { name: { type: 'string' }, json: { type: 'boolean' } }, 0)

@@ -82,7 +82,7 @@ describe.skipIf(isSharded)('the schema', () => {
 })
 
 /**
- * What needs a trace's database and the control database at once, which only works in a deployment with one database.
+ * What needs a trace's database and the control database at once, which works only in a deployment with one database.
  * `saveFeedback` adds labelers in the round trip that stores their feedback. With several databases, it adds them
  * first.
  */

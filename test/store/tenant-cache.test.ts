@@ -20,7 +20,7 @@ describe('the cache with shares', () => {
     expect(cache.get('other', 'a')).toBe(0)
   })
 
-  it('keeps an entry as large as a share, and none that is larger', ({ expect }) => {
+  it('keeps an entry as large as a share, but none that is larger', ({ expect }) => {
     const cache = newCache()
     cache.set('one', 'a', 1, 30)
     expect(cache.get('one', 'a')).toBe(1)

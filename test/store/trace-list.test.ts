@@ -107,7 +107,7 @@ describe('a search', () => {
     const { body } = await big.ingest.get(path)
     expect(body).toMatchObject({ count, warnings: [expect.stringContaining('newest 5000 traces')] })
     const rows = await rowsReadBy(bindings => big.bearer(bindings).get(path))
-    // Each trace takes its row, its index entry, and a seek for each field in the query.
+    // Each trace costs its row, its index entry, and a seek for each field in the query.
     expect(rows).toBeLessThan(9 * MAX_SCANNED_TRACES)
   })
 

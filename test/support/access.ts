@@ -7,7 +7,7 @@ import { ORIGIN } from './session.ts'
 
 const AUDIENCE = '4714c1358e65fe4b408ad6d432a5f878f08194bdb4752441fd56faefa9b2b6f2'
 
-/** A team's Cloudflare Access, which serves its keys instead of the network. */
+/** A fake of a team's Cloudflare Access, which serves the team's keys without the network. */
 export interface Team {
   bindings: Env
   /** A token as Access issues it for this deployment, with some claims changed. */
@@ -22,7 +22,7 @@ export interface Team {
   publicText: string
   /** The number of times that its keys were requested. */
   keyRequests: () => number
-  /** Sets the response to requests for its keys. With null, the response is the keys. */
+  /** Sets the response to requests for its keys. If it's null, the response is the keys. */
   respondWith: (response: (() => Response | Promise<Response>) | null) => void
 }
 

@@ -13,7 +13,7 @@ export interface Counts {
 
 /**
  * Handles each binding call. Returns the result of `call` to let it through. `breakOff` makes D1 fail after it has run
- * the statements of a batch, before it commits them; undefined for other calls. `database` is the number of the
+ * the statements of a batch, before it commits them. It's undefined for other calls. `database` is the number of the
  * database that a D1 call goes to.
  */
 export type Intercept = <T>(
@@ -31,7 +31,7 @@ export interface Statement {
 
 /**
  * Bindings that pass every call to `intercept`, with calls to any database as calls to `DB`. The other functions get
- * each D1 statement, its result, and the texts of the statements that each call runs.
+ * each D1 statement, its result, and the SQL of the statements that each call runs.
  */
 export function wrapBindings(
   intercept: Intercept,
@@ -175,7 +175,7 @@ export function countingBindings(): { bindings: Env; counts: Counts } {
   return { bindings, counts }
 }
 
-/** Bindings that record every D1 statement, and the texts of the statements that ran together. */
+/** Bindings that record every D1 statement, and the SQL of the statements that ran together. */
 export function recordingBindings(): { bindings: Env; statements: Statement[]; roundTrips: string[][] } {
   const statements: Statement[] = []
   const roundTrips: string[][] = []

@@ -5,10 +5,10 @@ declare global {
   namespace Cloudflare {
     interface Env extends WorkerEnv {
       MIGRATIONS: D1Migration[]
-      /** Settings of test/fuzz. Empty by default. */
+      /** Settings for test/fuzz. Empty by default. */
       FUZZ_SECONDS: string
       FUZZ_SEED: string
-      /** If not empty, test/endpoints/faults.test.ts tries all faults at all calls instead of a fifth. */
+      /** If not empty, test/endpoints/faults.test.ts tries all faults at all calls instead of a fifth of them. */
       ALL_FAULTS: string
       /** The database that test/support/replicas.ts uses as a replica. */
       REPLICA: D1Database

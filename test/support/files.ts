@@ -20,7 +20,7 @@ export function itemsIn(text: string): Line[] {
   return lines
 }
 
-/** The texts of all of an export's files. The path may contain the first one's cursor. */
+/** The contents of all of an export's files. The path may contain the first file's cursor. */
 export async function allFiles(org: Org, path: string): Promise<string[]> {
   const files: string[] = []
   for (let next: string | undefined = path; next !== undefined; ) {

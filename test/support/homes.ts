@@ -10,7 +10,7 @@ interface Tables {
 
 const HOME_OF = new Map<string, string>(Object.entries(HOMES))
 
-/** The tables of a statement's text, which come after a keyword or before a column's name. */
+/** The tables in a statement's SQL. Their names come after a keyword or before a column's name. */
 function tablesOf(sql: string): Tables {
   const text = sql.replace(/'(?:[^']|'')*'/g, "''")
   const named = [...text.matchAll(/\b(?:from|join|into|update)\s+\(*"?(\w+)"?|"(\w+)"\."/gi)]

@@ -21,7 +21,7 @@ import type { newTrace } from './trace.ts'
 
 export type Place = Awaited<ReturnType<typeof newTrace>>
 
-/** A field with a limit, and how to create a value with a given size, send it and read it back. */
+/** A field with a limit, and how to create a value of a given size, send it, and read it back. */
 export interface Field {
   name: string
   /** The field's path in error messages. */

@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:workers'
 
-/** Applies all migrations to an empty database. One batch takes a tenth of the time of one for each migration. */
+/** Applies all migrations to an empty database, in one batch because that takes a tenth of the time of many batches. */
 export const migrate = (database: D1Database) =>
   database.batch(env.MIGRATIONS.flatMap(({ queries }) => queries.map(query => database.prepare(query))))

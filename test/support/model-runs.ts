@@ -21,7 +21,7 @@ interface Fields {
 
 export const PRICED = { ATTRIBUTION_INPUT_PRICE: '1', ATTRIBUTION_OUTPUT_PRICE: '10' }
 
-/** A dataset, a prompt, and a provider with these replies, and functions that run experiments by the model. */
+/** A dataset, a prompt, and a provider with these replies, and functions that have the model run experiments. */
 export async function newModelBench(replies: readonly Reply[], fields: Fields = {}) {
   const { items = 3, expected = 'Yes', prompt = 'Answer the question: {{input.question}}', outputSchema } = fields
   const inputs = fields.inputs ?? Array.from({ length: items }, (_, number) => ({ question: `Question ${number}` }))

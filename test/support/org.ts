@@ -78,7 +78,7 @@ export async function newOrg() {
     id: created.body.id,
     slug,
     project,
-    /** The user that `newWorld` creates, or '' before. Keys act for this user only if a test sets it. */
+    /** The user that `newWorld` creates, or '' before that. Keys act for this user only if a test sets it. */
     userId: '',
     ownerKey,
     owner,

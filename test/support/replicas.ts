@@ -5,11 +5,11 @@ import { migrate } from './migrations.ts'
 
 /*
  * A fake of D1's read replication, because local D1 has none. The test database gets one replica, a second database
- * that is a number of transactions behind: it catches up only as far as a session's bookmark demands. It replaces the
- * methods of D1's class, so it sees each write, including those of jobs and of the tests themselves.
+ * that is a number of transactions behind: it catches up only as far as a session's bookmark demands. The fake replaces
+ * the methods of D1's class, so it sees each write, including those from jobs and from the tests themselves.
  *
- * While it's on, `send` is a client that keeps bookmarks: it sends the newest one it has received. Writes without a
- * session, such as a job's, have no response that could tell a client, so their bookmarks count as received.
+ * While replication is on, `send` is a client that keeps bookmarks: it sends the newest one it has received. Writes
+ * without a session, such as a job's, have no response that could tell a client, so their bookmarks count as received.
  */
 
 /** The transactions that the primary has committed, in order. A bookmark is the number of transactions seen. */
@@ -64,7 +64,7 @@ export function setLag(lag: number): void {
   state().lag = lag
 }
 
-/** Counts the calls to the primary and the replica, without those that set up `act`. */
+/** Counts the calls that `act` makes to the primary and the replica. */
 export async function callsOf(act: () => Promise<unknown>): Promise<Pick<Replication, 'atPrimary' | 'atReplica'>> {
   const { atPrimary, atReplica } = state()
   await act()
@@ -100,7 +100,7 @@ function receive(position: number): void {
   state().received = Math.max(state().received, position)
 }
 
-/** The bookmarks of D1 sort like text. */
+/** D1's bookmarks sort like text. */
 const bookmarkAt = (position: number): string => String(position).padStart(10, '0')
 
 const READ = /^(\s|--[^\n]*\n)*(select\b|with\b(?!.*\b(insert|update|delete)\b))/is

@@ -41,7 +41,7 @@ export interface World {
   doc: Text
   /** A dataset with an imported example. */
   dataset: { id: string; itemId: string }
-  /** A running experiment on the one item of another dataset, and a finished one, which has an output for it. */
+  /** A running experiment on another dataset's only item, and a finished experiment with an output for the item. */
   experiment: { id: string; baselineId: string; itemId: string }
   /** The path of the gate of a step without a prompt. */
   gate: string
@@ -231,7 +231,7 @@ async function newView(org: Org) {
 
 export async function newWebhook(org: Org) {
   const { webhooks } = (await org.owner.get('/api/webhooks?projectSlug=support')).body
-  // There's a limit, and a tenant may have many worlds. Tests go on with the first one and the latest ones.
+  // There's a limit, and a tenant may have many worlds, so only the first webhook and the latest ones stay.
   const own = webhooks.filter(({ projectId }: { projectId: string | null }) => projectId !== null)
   for (const { id } of own.slice(1, -6)) await org.owner.delete(`/api/webhooks/${id}`)
   const { id } = (await org.owner.post('/api/webhooks', { ...aWebhook(), projectSlug: 'support' })).body
@@ -423,9 +423,9 @@ const differences: Readonly<Record<string, Partial<Sample>>> = {
     }),
     namesTenants: true,
   },
-  // A model didn't write the draft.
+  // No model wrote the draft.
   'GET /api/problems/{problemId}/suggestion': { path: ({ problem }) => `/api/problems/${problem.id}/suggestion` },
-  // This one has an output.
+  // The finished experiment has an output.
   'GET /api/experiments/{experimentId}/items': {
     path: ({ experiment: { baselineId } }) => `/api/experiments/${baselineId}/items`,
   },

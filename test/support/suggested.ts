@@ -15,7 +15,7 @@ export const PROMPT = 'You answer customers.\nBe brief.\nQuestion: {{input.quest
 /** A model's valid answer. */
 export const SUGGESTED: Reply = { answer: { changes: [aChange()] } }
 
-/** A tenant with a prompt, and a problem of its step with corrected outputs, of which this many are in `train`. */
+/** A tenant with a prompt, and a problem in its step with corrected outputs, of which `examples` are in `train`. */
 export async function newSuggestible({ examples = 1, org }: { examples?: number; org?: Org } = {}) {
   const tenant = org ?? (await newOrg())
   const { project, owner } = tenant
@@ -64,7 +64,7 @@ export async function newSuggestible({ examples = 1, org }: { examples?: number;
   }
 }
 
-/** Bindings with a model that gives these answers, and functions that run the job which a request has sent. */
+/** Bindings with a model that gives these answers, and functions that run the job that a request has sent. */
 export async function aSuggestingModel(replies: readonly Reply[] = [SUGGESTED], settings: Partial<Env> = {}) {
   const { bindings: model, modelRequests } = await aProvider(replies, settings)
   const { bindings, sent } = withMessages(model)

@@ -11,7 +11,7 @@ export const anExample = (fields: Partial<Example> = {}): Example => ({
   ...fields,
 })
 
-/** A problem of a step that answers customers' questions. */
+/** A problem in a step that answers customers' questions. */
 export const aBasis = (fields: Partial<Basis> = {}): Basis => ({
   stepId: 'answer',
   errorType: { name: 'hallucinated_content', rule: 'The output states something that no source contains.' },

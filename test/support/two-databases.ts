@@ -40,7 +40,7 @@ export async function newTenant(shards: readonly number[]): Promise<Tenant> {
   return tenant
 }
 
-/** Begins an epoch. A key that was used before wouldn't know it for 30 seconds. */
+/** Begins an epoch. A key that was used before wouldn't know about it for 30 seconds. */
 export async function enterEpoch(
   tenant: Tenant,
   shards: readonly number[],

@@ -12,7 +12,7 @@ const gets: readonly Contract[] = endpoints
   .map(({ contract }) => contract)
   .filter(({ method, scope }) => method === 'GET' && scope !== 'public' && scope !== 'admin')
 
-/** More wouldn't be faster, but on a busy machine each call would take so long that it runs into its deadline. */
+/** More wouldn't be faster, and on a busy machine, each call would take so long that it would miss its deadline. */
 const CONCURRENT_CALLS = 4
 
 /** A trace with the span that people review. */

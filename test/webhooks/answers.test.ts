@@ -7,7 +7,7 @@ import { newHooked, receive, withoutQueue } from '../support/webhooks.ts'
 
 afterEach(() => vi.restoreAllMocks())
 
-/** A webhook for the receiver of the tests, which behaves in a certain way, and the delivery of a test event. */
+/** A webhook for the tests' receiver, which behaves as given, and the delivery of a test event. */
 async function deliverTo(behavior: string, settings: { ALLOW_LOCAL_WEBHOOKS?: string } = {}) {
   const session = `${inject('webhookReceiver')}/${crypto.randomUUID()}`
   const bindings = { ...withoutQueue(), ALLOW_LOCAL_WEBHOOKS: '1' }

@@ -9,7 +9,7 @@ import type { Client, Org } from '../support/org.ts'
 import { ACCEPT, correct, newVoted } from '../support/voting.ts'
 import { newSending, sent, withoutQueue } from '../support/webhooks.ts'
 
-/* docs/webhooks.md says what events there are and what they contain. */
+/* docs/webhooks.md lists the events and says what they contain. */
 
 afterEach(() => vi.restoreAllMocks())
 

@@ -325,7 +325,7 @@ describe('an analysis', () => {
     await stored.prepare('update attribution_jobs set attempts = 100 where trace_key = ?').bind(cut.traceKey).run()
     await deliver(cut.job, withoutQueue())
     const failures = (await sent(org)).map(({ event: { data } }) => [data.status, data.failure, data.errorType])
-    // Events of traces in several databases arrive in any order.
+    // Events for traces in several databases arrive in any order.
     expect(failures.toSorted()).toEqual([
       ['failed', 'The analysis failed on every attempt', null],
       ['failed', 'The analysis was interrupted on every attempt', null],
@@ -342,7 +342,7 @@ describe('an analysis', () => {
     expect(jobs.map(({ kind }) => kind)).toEqual(['attribute_trace', 'send_events'])
   })
 
-  it('of a trace with outputs that blind reviewers have to judge is not reported', async () => {
+  it('is not reported for a trace with outputs that blind reviewers have yet to judge', async () => {
     const { org } = await newSending(['attribution.finished'])
     const { ada, ben, vote, trace_id } = await newVoted('Yes', { blind: true }, org)
     await org.ingest.post('/api/v1/feedback', aFeedback({ trace_id }))

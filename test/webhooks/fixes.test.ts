@@ -189,7 +189,7 @@ describe('a problem', () => {
       const { status, body } = await org.owner.patch(`/api/problems/${problems[0].id}`, fields)
       if (status !== 200) throw new Error(JSON.stringify(body))
     }
-    /** Runs cron as if the pass over problems was due. */
+    /** Runs cron as if the pass over problems were due. */
     const notice = async () => {
       await stored.prepare("delete from sweeps where name = 'problems'").run()
       await sweep({ ...withoutQueue(), JOBS: keepingJobs().bindings.JOBS }, Date.now())

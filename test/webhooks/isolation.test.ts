@@ -28,7 +28,7 @@ function recordingQueues() {
   return { bindings, jobs, events }
 }
 
-/** A receiver at a host of its own. */
+/** A receiver on its own host. */
 const newReceiver = (fields: object = {}) => {
   const host = `${crypto.randomUUID()}.example.com`
   const isTo = ({ url }: Received) => url.includes(host)
@@ -90,7 +90,7 @@ describe('a receiver that hangs', () => {
     )
   })
 
-  it('is sent to again if its run dies', async () => {
+  it('gets another run if its run dies', async () => {
     vi.useFakeTimers({ toFake: ['Date'] })
     const hooked = await newReceiver()
     await hooked.test()

@@ -19,7 +19,7 @@ afterEach(() => {
 const ATTEMPTS = WEBHOOK_RETRY_SECONDS.length + 1
 const DAY_MS = 86_400_000
 
-/** A webhook at a time that only advances if a test says so. */
+/** A webhook, with a clock that advances only if a test says so. */
 async function newTimed() {
   vi.useFakeTimers({ toFake: ['Date'] })
   const hooked = await newHooked()
@@ -30,7 +30,7 @@ async function newTimed() {
     await send()
     return (await deliveries()).find((each: { id: string }) => each.id === id)
   }
-  /** Waits for the next attempt at the newest delivery, and returns the delivery after it. */
+  /** Waits for the next attempt at the newest delivery, and then returns the delivery. */
   const retry = async () => {
     const [{ nextAttemptAt }] = await deliveries()
     vi.setSystemTime(Date.parse(nextAttemptAt))
@@ -115,7 +115,7 @@ describe('a delivery', () => {
     expect((await read()).enabled).toBe(true)
   })
 
-  it('succeeds in its last attempt, so the receiver no longer counts as failing', async () => {
+  it('succeeds on its last attempt, so the receiver no longer counts as failing', async () => {
     const { sendTest, retry, read } = await newTimed()
     const receiver = receiveWith(400)
     let delivery = await sendTest()

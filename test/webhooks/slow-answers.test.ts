@@ -15,7 +15,7 @@ afterEach(() => {
 const HOUR_MS = 3_600_000
 const inMs = (ms: number): string => new Date(Date.now() + ms).toUTCString()
 
-/** What a receiver asks for, and for how long it delays the next attempt. */
+/** What a receiver asks for, and how long that delays the next attempt. */
 const RETRY_AFTER: Record<string, [header: () => string, wait: number]> = {
   'in seconds': [() => '1800', HOUR_MS / 2],
   'as a date': [() => inMs(HOUR_MS / 2), HOUR_MS / 2],

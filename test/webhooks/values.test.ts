@@ -37,7 +37,7 @@ describe('a webhook with includeValues', () => {
       [{ months: 12 }, null],
       [null, null],
     ])
-    // Deliveries don't keep them.
+    // Deliveries don't keep the values.
     const { deliveries } = (await org.owner.get(`/api/webhooks/${webhook.id}/deliveries`)).body
     expect(JSON.stringify(deliveries)).not.toContain('months')
   })
@@ -59,7 +59,7 @@ describe('a webhook with includeValues', () => {
   it.for([
     ['of the largest size', MAX_EVENT_VALUE_BYTES - 2, []],
     ['that is larger', MAX_EVENT_VALUE_BYTES - 1, ['output', 'approvedOutput']],
-  ] as const)('sends a value %s, or says that it left it out', async ([, length, omitted]) => {
+  ] as const)('sends a value %s, or says that the value was left out', async ([, length, omitted]) => {
     const output = 'x'.repeat(length)
     const { org, review } = await newValued(['span.reviewed'], output)
     await review(ACCEPT)
@@ -85,7 +85,7 @@ describe('a webhook with includeValues', () => {
     )
   })
 
-  it('sends no votes or comments on an output that blind reviewers have to judge', async () => {
+  it('sends no votes or comments on an output that blind reviewers have yet to judge', async () => {
     const { org } = await newSending(['span.reviewed', 'span.disputed', 'feedback.created'], WITH_VALUES)
     const { ada, ben, vote, spanId } = await newVoted('Yes', { blind: true }, org)
     await ada.client.post(`/api/spans/${spanId}/feedback`, { content: 'secret' })

@@ -12,7 +12,7 @@ import { foldMessages, messagesOf, recordKeys } from '../../../src/otlp/log-mess
 import { type Convention, SpanReader } from '../../../src/otlp/reading/convention.ts'
 import { aLog, aSpan } from '../../support/decoded-telemetry.ts'
 
-/** The field names that the conventions read in values. */
+/** The field names that the conventions look for in values. */
 const FIELDS = [
   'role',
   'content',
@@ -103,7 +103,7 @@ const anObject = (keys: readonly string[], below: readonly string[]): fc.Arbitra
   return fc.dictionary(aKey, aValue, { noNullPrototype: true, maxKeys: 12 })
 }
 
-/** Whether JSON can round-trip a value. It can't for undefined, NaN, infinities and class instances. */
+/** Whether JSON can round-trip a value. It can't round-trip undefined, NaN, infinities, or class instances. */
 function isJson(value: unknown): boolean {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return true
   if (typeof value === 'number') return Number.isFinite(value)
@@ -319,7 +319,7 @@ describe('any value under a known key', () => {
     expect(read).toBeGreaterThan(40)
   })
 
-  it('is read as JSON from the messages of a log record', async ({ expect }) => {
+  it('is read as JSON from the messages in a log record', async ({ expect }) => {
     const aRecord = fc
       .record({
         eventName: fc.constantFrom(

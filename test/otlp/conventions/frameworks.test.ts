@@ -4,11 +4,11 @@ import { stepOf } from '../../../src/otlp/map.ts'
 import { twinsIn } from '../../../src/otlp/twins.ts'
 import { aSpan } from '../../support/decoded-telemetry.ts'
 
-/** Frameworks with attributes of their own. Recorded exports of most are in `../clients/`. */
+/** Frameworks with their own attributes. Recorded exports from most of them are in `../clients/`. */
 
 const CALL = { id: 'call_1', name: 'get_order', arguments: { order: 7 } }
 
-it('reads MLflow’s values, which are JSON, strings included', ({ expect }) => {
+it('reads MLflow’s values, which are JSON, including strings', ({ expect }) => {
   const attributes = {
     'mlflow.spanType': '"CHAT_MODEL"',
     'mlflow.spanInputs': '{"model":"gpt","messages":[{"role":"user","content":"q"}],"temperature":0.2}',

@@ -25,7 +25,7 @@ it('reads an observed function', ({ expect }) => {
   })
 })
 
-it('reads only the SDK’s own spans without a type as tasks', ({ expect }) => {
+it('reads a span without a type as a task only if it is the SDK’s own', ({ expect }) => {
   const attributes = { 'lmnr.span.path': ['answer_question'] }
   const kindIn = (scope: string) => readAs(laminar, aSpan({ scope, attributes })).reading?.fallback?.kind
   expect(kindIn('lmnr.tracer')).toBe('task')

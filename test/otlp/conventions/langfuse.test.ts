@@ -46,7 +46,7 @@ describe('recorded Langfuse spans', () => {
         input: { messages: [{ role: 'user', content: 'hi' }] },
         output: { role: 'assistant', content: 'Refunds are accepted within 30 days.' },
         model: 'gpt-4.1-mini-2025-04-14',
-        // The client sent 35 and 6. Another 7 were cached and another 3 were reasoning.
+        // The client sent 35 input and 6 output tokens, plus 7 cached and 3 reasoning tokens.
         usage: { input_tokens: 42, output_tokens: 9, total_tokens: 51, cache_read_tokens: 7, reasoning_tokens: 3 },
         trace: TRACE,
         metadata: VERSION,

@@ -524,7 +524,7 @@ describe('a conversation with too many messages to normalize', () => {
     expect(read(more)).toBeUndefined()
   })
 
-  it('stays unchanged if its content may be any value', ({ expect }) => {
+  it('stays unchanged if its content can be any value', ({ expect }) => {
     expect(withMessages(more)).toBe(more)
   })
 })

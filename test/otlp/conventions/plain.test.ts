@@ -47,7 +47,7 @@ it.for<[string, Record<string, Json>, Json]>([
   expect(readAs(plain, aSpan({ attributes })).reading).toEqual(expected)
 })
 
-it('leaves values under duplicate keys in the attributes', ({ expect }) => {
+it('leaves the values of duplicate keys in the attributes', ({ expect }) => {
   const attributes = { input: 'a', inputs: 'b', query: 7, model: { a: 1 } }
   expect(readAs(plain, aSpan({ attributes }))).toEqual({
     reading: { fallback: { input: 'a' } },

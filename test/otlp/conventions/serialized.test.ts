@@ -21,7 +21,7 @@ describe('a serialized value', () => {
     expect(parsed(value)).toEqual(expected)
   })
 
-  it('remains text if it nests too deep', ({ expect }) => {
+  it('remains text if it is nested too deeply', ({ expect }) => {
     const deep = '['.repeat(129) + ']'.repeat(129)
     expect(parsed(deep)).toBe(deep)
     expect(parsed('['.repeat(128) + ']'.repeat(128))).toBeInstanceOf(Array)
@@ -104,7 +104,7 @@ describe('keys with indices', () => {
     expect(Reflect.get({}, 'polluted')).toBeUndefined()
   })
 
-  it('never nest too deep, even with many dots', ({ expect }) => {
+  it('are never nested too deeply, even with many dots', ({ expect }) => {
     const value = unflatten([['a.'.repeat(100_000), 1]])
     expect(JSON.stringify(value).match(/\{/g)?.length).toBeLessThan(100)
   })

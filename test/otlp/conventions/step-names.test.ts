@@ -39,7 +39,7 @@ describe('the name of a step', () => {
     },
   )
 
-  it('combines the agent’s and the node’s names in a graph', ({ expect }) => {
+  it('combines the names of the agent and the node in a graph', ({ expect }) => {
     expect(nameInGraph('chain', 'model', { langgraph_node: 'model' })).toBe('model')
     expect(nameInGraph('llm', 'ChatOpenAI', { langgraph_node: 'model', lc_agent_name: 'support' })).toBe(
       'support.model.ChatOpenAI',
@@ -49,7 +49,7 @@ describe('the name of a step', () => {
   })
 })
 
-it('divides metadata into the caller’s and the run’s, and drops empty values', ({ expect }) => {
+it('splits metadata into the caller’s and the run’s, and drops empty values', ({ expect }) => {
   const metadata = {
     tenant: 'acme',
     langgraph_node: 'plan',

@@ -120,7 +120,7 @@ describe('recorded AI SDK spans', () => {
     expect(steps.at(-2)?.config).toEqual({ ...config, maxRetries: 0 })
   })
 
-  it('from version 7 in the old format match, but lack metadata', async ({ expect }) => {
+  it('from version 7 in the old format match the others, but lack metadata', async ({ expect }) => {
     const steps = await stepsOf('ai-sdk-v7-legacy')
     const trace = {
       rootName: 'answer-question',

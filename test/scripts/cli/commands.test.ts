@@ -168,7 +168,7 @@ describe('traces', () => {
     }
   })
 
-  it("that don't exist are missing, and keys without the scope are denied", async ({ expect }) => {
+  it('are reported if missing, and denied to keys without the scope', async ({ expect }) => {
     const user = await newUser(['ingest'])
     const denied = await user.cli(['traces', 'show', 'trace_a', '--json'])
     expect(denied.code).toBe(3)
@@ -462,7 +462,7 @@ describe('reviews', () => {
     expect(jsonOf(await user.cli(['review', 'next', '--json']))).toEqual({ span: null, remaining: 0 })
   })
 
-  it('are of the requested step', async ({ expect }) => {
+  it('are for the requested step', async ({ expect }) => {
     const user = await newQueue()
     const span = { trace_id: 'trace_one', step_id: 'sort', output: 'Sorted.', timestamp: new Date().toISOString() }
     await user.api('POST', '/api/v1/spans', { ...span, span_id: crypto.randomUUID() })
@@ -472,7 +472,7 @@ describe('reviews', () => {
     expect(await next('other')).toBeNull()
   })
 
-  it('are about what was shown', async ({ expect }) => {
+  it('apply only to the output that was shown', async ({ expect }) => {
     const user = await newQueue()
     expect((await user.cli(['review', 'accept'])).code).toBe(2)
     const { span } = jsonOf(await user.cli(['review', 'next', '--json']))
@@ -575,7 +575,7 @@ describe('datasets', () => {
 })
 
 const node = process.execPath
-/** Reads an input, and prints twice its number. */
+/** Reads an input, and prints its number times two. */
 const DOUBLE = `
 const chunks = []
 process.stdin.on('data', chunk => chunks.push(chunk)).on('end', () => {
@@ -615,7 +615,7 @@ describe('experiments', () => {
     const user = await newDataset()
     const ran = await user.cli([...START, '--json', '--jsonl', '--', node, '-e', DOUBLE_LINES])
     expect(jsonOf(ran)).toMatchObject({ counts: { passed: 4, error: 1 }, usage: { inputTokens: 4, outputTokens: 8 } })
-    // It's started again, and only the items that it had not answered are errors.
+    // A crashed process is started again, and only the items that it hadn't answered are errors.
     const environment = { ...user.environment, CRASH: 'yes' }
     const crashed = jsonOf(
       await user.cli([...START, '--json', '--jsonl', '--concurrency', '1', '--', node, '-e', DOUBLE_LINES], {
@@ -702,7 +702,7 @@ describe('experiments', () => {
       'console.log',
       `require('node:fs').appendFileSync(${JSON.stringify(log)}, n + '\\n'); if (process.env.WAIT && n > 1) setTimeout(process.exit, 300_000); else console.log`,
     )
-    // Node 20 is the oldest that the program runs in.
+    // Node 20 is the oldest version that the program runs on.
     const nodes = [node, '/usr/bin/node'].filter(existsSync)
     const signals = [
       ['SIGKILL', null],
@@ -768,7 +768,7 @@ describe('the program', () => {
   })
 })
 
-/** Whether a process runs. One that nobody has collected yet doesn't. */
+/** Whether a process is running. Zombies aren't. */
 async function isRunning(pid: number): Promise<boolean> {
   const { stdout } = await promisify(execFile)('ps', ['-o', 'stat=', '-p', String(pid)]).catch(() => ({ stdout: 'Z' }))
   return !stdout.trim().startsWith('Z')

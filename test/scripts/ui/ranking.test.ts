@@ -142,7 +142,7 @@ describe('rankSteps', () => {
     expect(ranked[0]?.expected).toBe(Math.floor(1_000 * wilsonInterval(2, 50).low))
   })
 
-  it('expects corrections at the rate of the live version, in that order', ({ expect }) => {
+  it('expects corrections at the rate of the live version, and sorts by them', ({ expect }) => {
     fc.assert(
       fc.property(fc.array(rankable(), { minLength: 2, maxLength: 8 }), parts => {
         const steps = parts.map(({ before, live, waiting }, index) => {
