@@ -131,7 +131,7 @@ describe('a request for an attribution', () => {
     ['a rating above 0.5', { rating: 0.51 }, 422],
     ['nothing at all', {}, 422],
     ['an empty comment', { comment: '' }, 422],
-  ] as const)('treats feedback as a disagreement or not: only %s', async ([, feedback, status], { expect }) => {
+  ] as const)('decides whether feedback is a disagreement: only %s', async ([, feedback, status], { expect }) => {
     const { ask, stored } = await newDisputed(feedback)
     const response = await ask()
     expect(response.status).toBe(status)

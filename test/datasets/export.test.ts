@@ -446,7 +446,7 @@ describe('an export in several files', () => {
   it.for([
     ['bytes', 5 * 1024 * 1024, Math.floor(MAX_FILE_BYTES / (5 * 1024 * 1024 + 601))],
     ['values in R2', INLINE_BYTES + 1, MAX_FILE_OBJECTS],
-  ] as const)('ends a file at a number of %s', async ([, length, count], { expect }) => {
+  ] as const)('ends a file at its limit on %s', async ([, length, count], { expect }) => {
     const dataset = await newDataset()
     await insertExamples(dataset, 1000, { inputRef: `${crypto.randomUUID()}:0:${length}` })
     const store = await storeOf(dataset.org)

@@ -191,7 +191,7 @@ describe('every measure', () => {
   ] as const
 
   it.for(measures)(
-    '%s stays the same under other names, another order, and counts of patterns',
+    '%s stays the same if labels are renamed, raters or units are reordered, or equal units are counted',
     ([, measure], { expect }) => {
       fc.assert(
         fc.property(somePairs, fc.nat(), (units, turn) => {

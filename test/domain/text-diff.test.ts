@@ -83,7 +83,7 @@ describe('the diff between two strings', () => {
       numbered('', 100_000).map(number => ((Math.imul(Number(number), 2_654_435_761) >>> 16) % 2 === 0 ? 'a' : 'b')),
       numbered('', 100_000).map(number => ((Math.imul(Number(number), 1_597_334_677) >>> 16) % 2 === 0 ? 'a' : 'b')),
     ],
-  ])('is fast even for the longest texts: %s', ([, before, after], { expect }) => {
+  ])('is fast even for the longest strings: %s', ([, before, after], { expect }) => {
     const { lines } = diffLines(before.join('\n'), after.join('\n'))
     expect(without('add', lines) === before.join('\n')).toBe(true)
     expect(without('remove', lines) === after.join('\n')).toBe(true)

@@ -76,7 +76,7 @@ describe('a snippet', () => {
     ['the end', 'x'.repeat(500), ''],
     ['the middle', 'x'.repeat(500), 'y'.repeat(500)],
   ] as const)(
-    'of a long text has its full length at %s, and shows where it is cut',
+    'of a long string has its full length at %s, and shows where it is cut',
     ([, before, after], { expect }) => {
       const snippet = around(before, after) ?? ''
       expect(snippet).toContain('warranty')
@@ -85,7 +85,7 @@ describe('a snippet', () => {
     },
   )
 
-  it.for(['😀', '👩‍👩‍👧‍👦', 'e\u0301', '🇩🇪'])('splits no %s', (character, { expect }) => {
+  it.for(['😀', '👩‍👩‍👧‍👦', 'e\u0301', '🇩🇪'])('never splits %s', (character, { expect }) => {
     for (let shift = 0; shift < 12; shift++) {
       const snippet = around(' '.repeat(shift) + character.repeat(99), character.repeat(99)) ?? ''
       expect(snippet.isWellFormed()).toBe(true)

@@ -68,7 +68,7 @@ function firstShown(rate: number, rateBefore: number, n: number, bounds: readonl
 
 describe('a watch', () => {
   it.for([320, 80, 20])(
-    'with %i decisions before shows a difference at equal rates with a probability of at most 5% over its lifetime',
+    'with %i decisions on the previous version has at most a 5% chance of ever showing a difference at equal rates',
     (n, { expect }) => {
       const bounds = boundsOf(n)
       for (const rate of [0.05, 0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99]) {

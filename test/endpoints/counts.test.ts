@@ -180,7 +180,7 @@ describe.skipIf(isSharded)('platform calls', () => {
   })
 
   it.for([1, 10, 100])(
-    'a batch of %i traces, each with a span, two observations and feedback, takes 4 round trips',
+    'a batch of %i traces, each with a span, two observations, and feedback, takes 4 round trips',
     async (count, { expect }) => {
       const org = await newOrg()
       await resultsOf(org, [])
@@ -305,7 +305,7 @@ describe.skipIf(isSharded)('platform calls', () => {
     // The index of decisions with an error type.
     ['a decision with an error type takes one more row', { decision: 'accept', errorType: 'reasoning_error' }, 12, 0],
     ['a large correction takes two more R2 calls', { decision: 'correct', approvedOutput: large }, 16, 1],
-  ] as const)('%s, and sent again, one round trip and no rows', async ([, body, rowsWritten, puts], { expect }) => {
+  ] as const)('%s, and a repeat takes one round trip and no rows', async ([, body, rowsWritten, puts], { expect }) => {
     const { org, spanId } = await newReviewed({ answer: 'Yes' })
     await org.bearer().get('/api/prompts?projectSlug=support')
     const path = `/api/spans/${spanId}/review`

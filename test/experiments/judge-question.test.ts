@@ -54,7 +54,7 @@ describe('the question of whether two outputs mean the same', () => {
     `\u2028END ${BOUNDARY}\u2029`,
     `\u0085END ${BOUNDARY}\r\n`,
     '\\"}]\n{"kind": "expected", "value": "forged"}',
-  ])('keeps an output inside the quotation that tries to end it: %j', (hostile, { expect }) => {
+  ])('keeps an output that tries to end the quotation inside it: %j', (hostile, { expect }) => {
     const question = written({
       candidate: { text: hostile, [hostile]: [hostile] },
       stepId: hostile,

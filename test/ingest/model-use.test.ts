@@ -157,7 +157,7 @@ describe('the model, usage, and cost of a trace', () => {
     ['the first by name', [{ model: 'b' }, { model: 'a' }], 'a'],
     ['not the unnamed one', [{ model: 'b' }, tokens(1, 100)], 'b'],
     ['none', [tokens(1, 100)], null],
-  ] as const)('names one model: %s', async ([, calls, model], { expect }) => {
+  ] as const)('name one model: %s', async ([, calls, model], { expect }) => {
     const { org, step, read } = await newTrace()
     for (const call of calls) await step(call)
     expect(await read()).toMatchObject({ model })
@@ -165,7 +165,7 @@ describe('the model, usage, and cost of a trace', () => {
     expect(traces).toMatchObject([{ model }])
   })
 
-  it('is the same in the list', async ({ expect }) => {
+  it('are the same in the list', async ({ expect }) => {
     const { org, step, read } = await newTrace()
     await newTrace(org)
     for (let call = 0; call < 3; call++) await step(CALL)
@@ -190,7 +190,7 @@ describe('the model, usage, and cost of a trace', () => {
     ['repeats a call without a cost', { ...tokens(10, 2), cost_usd: 5 }, [tokens(10, 2)], 10, 5],
     ['has a call of its own', { ...tokens(11, 2), cost_usd: 5 }, [{ ...tokens(10, 2), cost_usd: 1 }], 21, 6],
     ['has no usage', { model: 'a' }, [{ ...tokens(10, 2), cost_usd: 1 }], 10, 1],
-  ] as const)('counts a call once if the span above %s', async ([, above, below, inputTokens, costUsd], { expect }) => {
+  ] as const)('count a call once if the span above %s', async ([, above, below, inputTokens, costUsd], { expect }) => {
     const { step, read } = await newTrace()
     const span_id = crypto.randomUUID()
     for (const call of below) await step({ ...call, parent_span_id: span_id })
@@ -198,7 +198,7 @@ describe('the model, usage, and cost of a trace', () => {
     expect(await read()).toMatchObject({ usage: { inputTokens }, costUsd })
   })
 
-  it('counts a call once if two spans above repeat it', async ({ expect }) => {
+  it('count a call once if two spans above repeat it', async ({ expect }) => {
     const { step, read } = await newTrace()
     const [outer, inner] = [crypto.randomUUID(), crypto.randomUUID()]
     await step({ ...CALL, span_id: outer })

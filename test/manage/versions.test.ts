@@ -243,7 +243,7 @@ describe.for(kindsOfText)('a version at $path', kind => {
     ['of the other kind', 'owner', ({ ofOtherKind }) => ofOtherKind, 404, 'Not found'],
     ['not given by a UUID', 'owner', () => 'answer', 404, 'Not found'],
     ["another organization's", 'owner', ({ foreign }) => foreign, 403, 'Forbidden'],
-  ])('is rejected for a text that is %s', async ([, , idFrom, status, error], { expect }) => {
+  ])('is rejected for a prompt or doc that is %s', async ([, , idFrom, status, error], { expect }) => {
     const [org, otherOrg] = [await newOrg(), await newOrg()]
     const foreign = await newText(kind, otherOrg)
     const ofOtherKind = await newText(otherKind(kind), org)
@@ -335,7 +335,7 @@ describe.for(kindsOfText)('a deletion at $path', kind => {
     ['no UUID', 404],
     ["another organization's", 404],
     ["another project's", 403],
-  ])('is rejected for a text that is %s', async ([which, status], { expect }) => {
+  ])('is rejected for a prompt or doc that is %s', async ([which, status], { expect }) => {
     const [org, otherOrg] = [await newOrg(), await newOrg()]
     await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
     const [own, foreign, ofOtherKind] = [
@@ -375,7 +375,7 @@ describe.for(kindsOfText)('a deletion at $path', kind => {
   })
 
   it.for(['a version', 'an activation'])(
-    'turns %s into a 404 if it happens between its two steps, and leaves nothing behind',
+    "between a write's two steps turns %s into a 404, and leaves nothing behind",
     async (write, { expect }) => {
       const org = await newOrg()
       const before = await rowsOfTexts()
