@@ -81,7 +81,7 @@ export interface Options {
   isQuick: boolean
   /** Also measure the largest scale, which is slow. */
   isLarge: boolean
-  /** Run only the attacks on neighbors whose names contain this. */
+  /** Run only the neighbor attacks whose names contain this. */
   attack: string
 }
 

@@ -63,7 +63,7 @@ export const webhooks: Benchmark = async options => {
       countersign: () => hooked.call('POST', path, body()),
       bare: () => plain.call('POST', path, body()),
     }
-    const what = `${type}, ${isEvent ? 'each of which is an event' : "which isn't an event"}`
+    const what = `${type}, ${isEvent ? 'which is an event' : "which isn't an event"}`
     const { value, spread } = await compare(rivals, 8, server.processId, options)
     speeds.push({ what, value, spread, ...goal })
     const [withWebhook, without] = [
@@ -75,7 +75,7 @@ export const webhooks: Benchmark = async options => {
   return [
     {
       title: 'Ingestion with a webhook whose receiver is down, relative to ingestion without webhooks',
-      notes: ['Both alternate in short blocks over 8 connections. The ratio is the median over neighboring blocks.'],
+      notes: ['The two alternate in short blocks over 8 connections. The ratio is the median over neighboring blocks.'],
       measurements: speeds,
     },
     {

@@ -22,7 +22,7 @@ export function findUrlFault(text: string, { ownHost, allowsLocal }: UrlRules): 
   const host = withoutDots(url.hostname)
   if (ownHost !== undefined && isOwnHost(url, ownHost, allowsLocal)) return 'must not be this service itself'
   if (allowsLocal) return undefined
-  // `URL` writes every form of an IPv4 address with dots: decimal, octal, hexadecimal, and shortened ones.
+  // `URL` turns every form of an IPv4 address (decimal, octal, hexadecimal, or shortened) into four numbers with dots.
   if (host.startsWith('[') || /^[\d.]+$/.test(host)) return 'must have a host name, not an IP address'
   const isPrivate = !host.includes('.') || PRIVATE_SUFFIXES.some(suffix => `.${host}`.endsWith(`.${suffix}`))
   if (isPrivate) return 'must have a public host name'

@@ -15,7 +15,7 @@ interface Receiver {
   close: () => void
 }
 
-/** A receiver of webhooks on this machine. It fails at first. */
+/** A webhook receiver on this machine. It fails at first. */
 async function newReceiver(): Promise<Receiver> {
   const server = createServer((request, response) => {
     receiver.ids.push(idOf(request.headers))
@@ -54,7 +54,7 @@ test('a webhook is created, tested, replayed, disabled, and deleted', async ({ p
     return secret
   }
 
-  const secret = await test.step('create, with errors at their fields', async () => {
+  const secret = await test.step('create, with errors next to their fields', async () => {
     await page.getByRole('button', { name: 'New webhook' }).click()
     const form = page.getByRole('dialog', { name: 'New webhook' })
     await expect(form.getByRole('button', { name: 'Create webhook' })).toBeDisabled()
