@@ -40,7 +40,9 @@ function passages(bytes: number, first = 0) {
 
 /** The spans below the root of a support answer in which one number was corrected. */
 function typicalSpans() {
-  const question = { question: 'How long can I return a lamp that I bought on sale, and who pays for return shipping?' }
+  const question = {
+    question: 'How long do I have to return a lamp that I bought on sale, and who pays for return shipping?',
+  }
   const chunks = passages(RETRIEVED_BYTES)
   const ranked = chunks.slice(0, Math.ceil(chunks.length / 3))
   const answer = { answer: 'You can return it within 14 days. We pay for return shipping.', sources: ['returns'] }

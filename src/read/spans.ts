@@ -193,8 +193,8 @@ export const listSpans = endpoint({
   summary: "List a project's spans across traces",
   description:
     `Without a review filter, the newest traces come first, and a page looks at up to ${MAX_SCANNED_TRACES} traces in each database. ` +
-    'With `decision`, `errorType`, `reviewerId`, `reviewedFrom`, or `reviewedTo`, the list has one span per ' +
-    'current decision, newest decision first, with the step and prompt version recorded then: the decisions that insights count. ' +
+    'With `decision`, `errorType`, `reviewerId`, `reviewedFrom`, or `reviewedTo`, the list has one span for each current ' +
+    'decision that insights count, newest decision first. Each span has the step and prompt version that were recorded at the time of the decision. ' +
     `A page looks at up to ${MAX_SCANNED_DECISIONS} decisions in each database. ` +
     "With `problemId`, it lists that problem's cases: corrections and, for each trace that has none but was analyzed by an engine, the span that the engine blames, or else the root.  " +
     "With `watchedPromptId`, it lists the decisions that the prompt's `watch` counts. " +

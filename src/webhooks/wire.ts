@@ -21,7 +21,7 @@ const OCCASIONS: Readonly<Record<v.InferOutput<typeof EventType>, string>> = {
   'experiment.finished':
     "an experiment ends: it has all its results, somebody finishes or cancels it (`state` is `cancelled`), or the model's run fails (`failed`). `report` has its figures, and `gate` says whether the version meets the gate, both as of the time when the event is sent. An experiment that fails because no results arrive doesn't send an event",
   'problem.changed':
-    "somebody dismisses or assigns a problem, changes its note, or links a candidate, or its state changes by itself, which is noticed within a few minutes. `changed` names what changed. A problem's first case doesn't send an event",
+    "somebody dismisses or assigns a problem, changes its note, or links a candidate; or its state changes on its own, which the service detects within a few minutes. `changed` names what changed. A problem's first case doesn't send an event",
   'trace.deleted': "somebody deletes a trace. A trace that expires doesn't send an event",
 }
 export const Events = described(

@@ -8,7 +8,7 @@ import { expect, signIn, test } from './test.ts'
 
 const MARKDOWN = `## Warranty
 
-The device has **24 months** of warranty, see [the terms](https://evil.example/terms) or [this](javascript:alert(1)).
+The device is under warranty for **24 months**. See [the terms](https://evil.example/terms) or [this](javascript:alert(1)).
 First line
 second line with \`serial_number\` and <b onmouseover="window.__pwned='ran'">a tag</b>.
 

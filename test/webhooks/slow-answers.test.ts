@@ -62,7 +62,7 @@ describe('an answer whose body stops', () => {
 })
 
 describe('events of a webhook that cannot be decrypted', () => {
-  it.for(['', 'short', 'another test key'])('wait while WEBHOOK_KEY is "%s"', async (key, { expect }) => {
+  it.for(['', 'short', 'a different key for the tests'])('wait while WEBHOOK_KEY is "%s"', async (key, { expect }) => {
     const logged = vi.spyOn(console, 'error').mockImplementation(() => {})
     vi.useFakeTimers({ toFake: ['Date'] })
     const { test, send, deliveries, read, webhook } = await newHooked()
@@ -99,7 +99,7 @@ describe('events of a webhook that cannot be decrypted', () => {
 
   it('go out again once its URL is set, signed with a new secret', async () => {
     const { org, path, webhook } = await newHooked()
-    const bindings = { ...withoutQueue(), WEBHOOK_KEY: 'another test key' }
+    const bindings = { ...withoutQueue(), WEBHOOK_KEY: 'a different key for the tests' }
     const manager = client({ 'x-api-key': org.ownerKey }, bindings)
     const other = (
       await manager.post('/api/webhooks', { url: 'https://other.example.com/', events: ['trace.deleted'] })

@@ -50,14 +50,14 @@ describe('a webhook', () => {
     const { body } = await create(org, { url: 'https://hooks.slack.com/services/T0/B0/token' })
     const row = await stored.prepare('select * from webhooks where id = ?').bind(body.id).first()
     expect(JSON.stringify(row)).not.toMatch(/slack|token|whsec/)
-    const other = client({ 'x-api-key': org.ownerKey }, { ...env, WEBHOOK_KEY: 'another test key' })
+    const other = client({ 'x-api-key': org.ownerKey }, { ...env, WEBHOOK_KEY: 'a different key for the tests' })
     expect((await other.get(`/api/webhooks/${body.id}`)).body).toMatchObject({ url: '', isReadable: false })
     expect((await other.delete(`/api/webhooks/${body.id}`)).status).toBe(200)
   })
 
   it("doesn't stop other webhooks from getting events if it can't be read", async () => {
     const org = await newOrg()
-    const other = client({ 'x-api-key': org.ownerKey }, { ...env, WEBHOOK_KEY: 'another test key' })
+    const other = client({ 'x-api-key': org.ownerKey }, { ...env, WEBHOOK_KEY: 'a different key for the tests' })
     const unreadable = await other.post('/api/webhooks', { ...draft, url: 'https://unreadable.example.com' })
     const readable = await create(org)
     const received = receive()

@@ -99,8 +99,8 @@ async function readDeliveries(
 
 /**
  * A page of a webhook's deliveries, newest events first. Each database has numbers of its own, so a place in the list
- * is the last number in each: `<shard>:<sequence>`, separated by spaces. Deliveries in databases that a place doesn't
- * list came later than the first page.
+ * is the last number in each: `<shard>:<sequence>`, separated by spaces. If a place doesn't list a database, that
+ * database's deliveries arrived after the first page was read.
  */
 export async function listDeliveries(
   store: Store,
@@ -135,7 +135,7 @@ export async function listDeliveries(
   return { items, nextPlace: hasMore ? [Array.from(places, place => place.join(':')).join(' ')] : null }
 }
 
-/** Reads a place. A forged cursor may have any text. */
+/** Reads a place. A forged cursor may contain any text. */
 const parsePlaces = (text: string): [shard: number, sequence: number][] =>
   Array.from(text.matchAll(/(\d+):(\d+)/g), ([, shard, sequence]) => [Number(shard), Number(sequence)])
 

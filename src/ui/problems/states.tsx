@@ -20,9 +20,9 @@ const MARKS = {
 export const MEANINGS: Readonly<Record<ProblemState, string>> = {
   open: 'Problems that nobody has linked a fix to yet.',
   fixing: 'Problems with a linked version that no experiment has proven to be a fix.',
-  proven: 'Problems that a linked version fixes, as an experiment shows. Activate that version.',
+  proven: 'Problems that a linked version fixes, according to an experiment. Activate that version.',
   live: 'Problems whose fix is active. New decisions will show whether it holds.',
-  verified: 'Problems whose fix holds, as decisions on the new version show.',
+  verified: 'Problems whose fix holds, according to decisions on the new version.',
   dismissed: "Problems that aren't worth fixing, each with a reason.",
 }
 
