@@ -18,7 +18,7 @@ test.beforeEach(({ context }) => signIn(context, managerKey))
 
 test('a dataset’s counts link to its items, and an item to its diff and its span', async ({ page }) => {
   await page.goto(`/datasets?project=${sample.project.slug}`)
-  await page.getByRole('link', { name: `1 corrected item of ${STEP}` }).click()
+  await page.getByRole('link', { name: `1 corrected item in ${STEP}` }).click()
   const rows = page.getByRole('table', { name: 'Items' }).getByRole('row')
   await expect(rows).toHaveCount(2)
   await expect(rows.nth(1)).toContainText('Corrected')

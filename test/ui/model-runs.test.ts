@@ -40,7 +40,11 @@ test('a person lets the model run an experiment, from the keyboard, and sees its
   await page.getByRole('radio', { name: 'Your code' }).focus()
   await page.keyboard.press('ArrowRight')
   await expect(page.getByRole('radio', { name: 'The model' })).toBeChecked()
-  await expect(page.getByText("openai/runs runs it. Countersign sends the model's provider the prompt")).toBeVisible()
+  await expect(
+    page.getByText(
+      "openai/runs runs it. Countersign sends the prompt and each item's input and state, unchanged, to the model's provider",
+    ),
+  ).toBeVisible()
   const cost = page.getByLabel('Maximum cost in US dollars')
   await page.getByLabel('Model', { exact: true }).fill('openai/other')
   await expect(cost).toBeDisabled()
