@@ -74,7 +74,7 @@ export async function serve<C extends Contract, Answer>(
       }
       // Each field was parsed by the schema that its type comes from; TypeScript can't follow that for a generic C.
       const answer = await handler(context as Context<C>)
-      if ('caller' in access) await copying.finish(access.caller.organization.key)
+      if ('caller' in access) await copying.finish(access.caller.organization.key, deadline)
       if ('store' in opened) {
         enqueueEvents(opened.store, runtime)
         Object.assign(headers, missingHeader(opened.store))

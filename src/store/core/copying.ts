@@ -29,11 +29,13 @@ export class Copying<Bindings extends StoreBindings> {
     return { ...bindings, DB: new NoticingDatabase(bindings.DB, notice) }
   }
 
-  /** Copies an organization's changes, if there may be any. If a database doesn't respond, cron copies them. */
-  async finish(organizationKey: number): Promise<void> {
+  /**
+   * Copies an organization's changes, if there may be any. If a database doesn't respond in the rest of the request's
+   * time, cron copies them.
+   */
+  async finish(organizationKey: number, deadline = new Deadline(STORE_DEADLINE_MS)): Promise<void> {
     if (!this.#isDue) return
     this.#isDue = false
-    const deadline = new Deadline(STORE_DEADLINE_MS)
     const shards = this.#shards.map(shard => openDatabase(databaseOf(this.#bindings, shard), deadline))
     try {
       await copyChanges(openDatabase(this.#bindings.DB, deadline), shards, organizationKey)
