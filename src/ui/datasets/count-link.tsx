@@ -1,6 +1,7 @@
+import { nounFor } from '../../domain/counted.ts'
 import { pathWith } from '../api/client.ts'
 import type { Dataset } from '../api/wire.ts'
-import { count, nounFor } from '../parts/format.ts'
+import { count } from '../parts/format.ts'
 import { TextLink } from '../parts/text-link.tsx'
 
 /** A dataset's counts, each with the filter for the items that it counts. */

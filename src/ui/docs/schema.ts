@@ -1,4 +1,4 @@
-import { nounFor } from '../parts/format.ts'
+import { nounFor } from '../../domain/counted.ts'
 import type { Schema } from './document.ts'
 
 export type Schemas = Readonly<Record<string, Schema>>

@@ -1,3 +1,5 @@
+import { nounFor } from '../../domain/counted.ts'
+
 const number = new Intl.NumberFormat(undefined)
 const shortNumber = new Intl.NumberFormat(undefined, { notation: 'compact', maximumSignificantDigits: 3 })
 const sum = new Intl.NumberFormat(undefined, { style: 'currency', currency: 'USD' })
@@ -6,9 +8,6 @@ const percent = new Intl.NumberFormat(undefined, { style: 'percent', maximumFrac
 
 /** A count in the reader's format. */
 export const count = (value: number): string => number.format(value)
-
-/** The form of a regular noun that follows a number: `trace` for 1, else `traces`. */
-export const nounFor = (value: number, one: string): string => (value === 1 ? one : `${one}s`)
 
 /** A number of things with a regular plural: `1 trace`, `12 traces`. */
 export const counted = (value: number, one: string): string => `${count(value)} ${nounFor(value, one)}`

@@ -1,8 +1,9 @@
 import { Text } from '@mantine/core'
+import { nounFor } from '../../domain/counted.ts'
 import type { Problem } from '../api/wire.ts'
 import type { TimeRange, WindowDays } from '../insights/window.ts'
 import { Counted, CountedShare } from '../parts/counted.tsx'
-import { count, counted, nounFor, share as percent } from '../parts/format.ts'
+import { count, counted, share as percent } from '../parts/format.ts'
 import { casesPath } from './paths.ts'
 
 interface FiguresProps {

@@ -1,11 +1,12 @@
 import { Text } from '@mantine/core'
 import type { ReactNode } from 'react'
+import { nounFor } from '../../domain/counted.ts'
 import { nextLook } from '../../domain/watch.ts'
 import { pathWith } from '../api/client.ts'
 import type { Problem } from '../api/wire.ts'
 import { ShownText } from '../json/shown-text.tsx'
 import { Counted } from '../parts/counted.tsx'
-import { count, counted, nounFor } from '../parts/format.ts'
+import { count, counted } from '../parts/format.ts'
 import { ProofFigures } from './proof-figures.tsx'
 
 interface ProgressLineProps {
