@@ -11,7 +11,7 @@ interface PlannedItem extends Planned<ItemPlace> {
   head: ItemHead
 }
 
-/** Chooses the items of one file. Items that the export leaves out count toward the file's limit, too. */
+/** Chooses one file's items. Items that the export leaves out also count toward the file's limit. */
 export const planItems = (store: Store, dataset: Dataset, { parts, after, isWanted }: FileRange) =>
   planFile<PlannedItem, ItemPlace>(store, after, async (after, limit) => {
     const { items, nextPlace } = await walkItems(store, dataset, { parts, after, limit })
