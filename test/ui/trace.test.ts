@@ -77,6 +77,21 @@ test('a root with the same text as a step shows the step’s review, and passes 
   await expect(tree.first().getByRole('img', { name: 'Accepted' })).toHaveCount(0)
 })
 
+test('links to a span that is in another trace', async ({ page, context }) => {
+  const [shown, linked] = [await withSpan(26), await withSpan(27)]
+  await signIn(context, sample.key)
+  await page.goto(shown.path.replace(shown.span_id, linked.span_id))
+  const notice = page.getByRole('status').filter({ hasText: "The linked span isn't in this trace." })
+  await notice.getByRole('link', { name: 'Open it in its trace' }).click()
+  await expect(page).toHaveURL(url => url.pathname + url.search === linked.path)
+  await expect(page.getByRole('treeitem', { selected: true })).toContainText(STEP)
+  await expect(notice).toHaveCount(0)
+
+  await page.goto(shown.path.replace(shown.span_id, crypto.randomUUID()))
+  await expect(notice).toBeVisible()
+  await expect(notice.getByRole('link')).toHaveCount(0)
+})
+
 test("shows a call's model, tokens, and cost, and the trace's totals", async ({ page, context }) => {
   const { trace_id, span_id, path } = await withSpan(22)
   const call = { model: 'gpt-4.1-mini', usage: { input_tokens: 1_400, output_tokens: 36 }, cost_usd: 0.00018 }

@@ -10,6 +10,7 @@ import { usePageTitle } from '../parts/use-page-title.ts'
 import { useProject, useProjectOfPage } from '../session/project.ts'
 import { updateLists } from '../traces/queries.ts'
 import { Attribution } from './attribution.tsx'
+import { MissingSpan } from './missing-span.tsx'
 import { More } from './more.tsx'
 import classes from './page.module.css'
 import { placeOf } from './place.ts'
@@ -77,11 +78,7 @@ function OneTrace({ trace }: { trace: Trace }) {
       <TraceHeader trace={trace} />
       <Attribution id={trace.id} trace={named} stepOf={stepOf} onJump={onJump} />
       <More trace={trace} list="feedback" isWanted={false} />
-      {isMissing && trace.nextSpanCursor === null && (
-        <Text size="sm" role="status">
-          The linked span isn't in this trace.
-        </Text>
-      )}
+      {isMissing && trace.nextSpanCursor === null && <MissingSpan spanId={spanId} />}
       {span ? (
         <div className={classes.body}>
           <SpanList

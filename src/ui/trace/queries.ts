@@ -64,6 +64,13 @@ export const spanQuery = (spanId: string, etag: string) =>
     staleTime: 60_000,
   })
 
+/** A span that isn't in the trace that's shown, only to find its own trace. */
+export const missingSpanQuery = (spanId: string) =>
+  queryOptions({
+    queryKey: ['span', spanId, 'missing'],
+    queryFn: ({ signal }) => readSpan(spanId, signal),
+  })
+
 const readSpan = (spanId: string, signal?: AbortSignal) =>
   call<SpanOfTrace>(`/api/spans/${spanId}`, signal ? { signal } : {})
 
