@@ -19,7 +19,8 @@ const TRACES_PER_STATEMENT = 50_000
 
 /**
  * Makes an item from each sample trace's answer. The rows look as if somebody had accepted each answer through the API,
- * but writing them directly is many times faster.
+ * but writing them directly is many times faster. `is_root = 0` lets SQLite use the index of a trace's spans; without
+ * it, each trace costs a scan of all answers.
  */
 export async function addItems(database: Database, traces: number): Promise<void> {
   const input = JSON.stringify({ question: 'How long is the warranty?' })
@@ -32,7 +33,7 @@ export async function addItems(database: Database, traces: number): Promise<void
        numbered.number, spans.id, spans.id, traces.timestamp, spans.id, spans.id, ?1, ?2, ?2, '{}'
      from (select key, row_number() over (order by key) as number from traces order by key limit ?3 offset ?4) as numbered
      cross join traces cross join spans
-     where traces.key = numbered.key and spans.trace_key = traces.key and spans.step_id = 'answer'`,
+     where traces.key = numbered.key and spans.trace_key = traces.key and spans.is_root = 0 and spans.step_id = 'answer'`,
   )
   for (let offset = 0; offset < traces; offset += TRACES_PER_STATEMENT) {
     await runRepeatable(insert.bind(input, output, TRACES_PER_STATEMENT, offset))
