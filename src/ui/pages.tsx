@@ -34,7 +34,7 @@ export async function loadPageAt(address: string): Promise<void> {
   await routes.find(({ pattern }) => pattern.test(address))?.loadPage()
 }
 
-/** A route's page: its module if that has loaded, or else a component that shows the fallback until then. */
+/** A route's page: its module if that has loaded, or else a component that shows the fallback until it has. */
 function RoutedPage({ path, Lazy }: { path: string; Lazy: ComponentType }) {
   // The component must stay the same once the module has loaded, or the page would lose its state.
   const [Page] = useState<ComponentType>(() => loaded.get(path) ?? Lazy)

@@ -22,7 +22,9 @@ export async function expectAccessible(page: Page): Promise<void> {
   expect(await seriousFindings(page, { rules: COLOR_RULES })).toEqual([])
 }
 
-/** Asserts that a page is accessible in both color schemes and fits on a phone screen. Leaves the page dark and narrow. */
+/**
+ * Asserts that a page is accessible in both color schemes and fits on a phone screen. Leaves the page dark and narrow.
+ */
 export async function expectAccessibleOnEveryScreen(page: Page): Promise<void> {
   await expectAccessible(page)
   await page.setViewportSize(PHONE)
@@ -41,14 +43,14 @@ export async function expectAccessibleDialog(page: Page): Promise<void> {
 async function chooseScheme(page: Page, colorScheme: 'light' | 'dark'): Promise<void> {
   await page.emulateMedia({ colorScheme })
   await expect(page.locator('html')).toHaveAttribute('data-mantine-color-scheme', colorScheme)
-  // Axe would see an element's color in mid-transition.
+  // Otherwise, axe would see an element's color in mid-transition.
   await page.evaluate(() => {
     for (const animation of document.getAnimations()) if (animation instanceof CSSTransition) animation.finish()
   })
 }
 
 interface Search {
-  /** By default, all. */
+  /** All rules by default. */
   rules?: string[]
   /** The selector of the part to search. Default: the whole page. */
   within?: string

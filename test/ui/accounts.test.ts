@@ -91,7 +91,7 @@ test('deletes a project once its slug is typed, and forgets that it was open', a
   expect(await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }]))).not.toContain('spare')
 })
 
-test('renames steps, shows why a name is rejected, and gives a step its old name back', async ({ page, context }) => {
+test("renames steps, shows why a name is rejected, and restores a step's old name", async ({ page, context }) => {
   await signIn(context, organization.ownerKey)
   for (const stepId of ['classify', 'route']) {
     await organization.make('/api/prompts', { projectSlug: organization.project.slug, stepId, content: 'Do it.' })

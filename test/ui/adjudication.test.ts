@@ -13,7 +13,7 @@ const Span = v.object({
 
 const Located = v.object({ trace: v.object({ id: v.string() }) })
 
-/** A project where three people review each of three answers blind, with an adjudicator. */
+/** Creates a project with an adjudicator, in which three people review each of three answers blind. */
 async function withPanel() {
   const organization = await newOrganization()
   const { project, call, ownerKey, post } = organization
@@ -39,14 +39,14 @@ const spanOf = async ({ call }: Organization, id: string | undefined) =>
 const output = (page: Page) => page.getByRole('region', { name: 'Output', exact: true })
 const showsItem = (page: Page, index: number) => expect(output(page)).toContainText(answer(index).answer)
 
-test('three people review a step blind, and an adjudicator decides what they disagree on, all from the keyboard', async ({
+test('three people review a step blind, and an adjudicator settles their disagreement, all from the keyboard', async ({
   page,
   context,
   anotherBrowser,
 }) => {
   const { organization, spanIds, ada, kofi, mei, grace } = await withPanel()
   const [agreed, disputed, corrected] = spanIds
-  // They already agree on the last one: each corrects it to the same value.
+  // The three people already agree on the last output: each corrects it to the same value.
   for (const { key } of [ada, kofi, mei]) {
     const correction = { decision: 'correct', approvedOutput: answer(7) }
     await organization.call('PUT', `/api/spans/${corrected}/review`, correction, key)
@@ -71,7 +71,7 @@ test('three people review a step blind, and an adjudicator decides what they dis
   }
   expect(await datasetOf(organization)).toEqual(before)
 
-  // The third reviewer can't see their votes, accepts the first output, and corrects the second.
+  // The third reviewer can't see the others' votes, accepts the first output, and corrects the second.
   const third = await anotherBrowser(mei.key)
   await third.goto('/review')
   await showsItem(third, 0)
@@ -120,8 +120,8 @@ test('three people review a step blind, and an adjudicator decides what they dis
     review: { by: grace.id, basis: 'adjudication' },
   })
 
-  // Calculated by hand: everybody agrees on 2 of 3 outputs. Of 9 pairs of votes, 2 differ: the third reviewer's, on
-  // the disputed output.
+  // Calculated by hand: everybody agrees on 2 of 3 outputs. Of 9 pairs of votes, 2 differ: those with the third
+  // reviewer's vote on the disputed output.
   await fourth.goto('/agreement')
   const decisions = fourth.getByRole('region', { name: 'Decisions' })
   await expect(decisions).toContainText('On 67% of 3 outputs, everybody agrees.')

@@ -11,7 +11,7 @@ let managerKey: string
 
 /**
  * Three people vote blind on 12 outputs of a step: two agree on all of them, and the third differs on the first three.
- * An adjudicator decides on the first one.
+ * An adjudicator decides on the first output.
  */
 test.beforeAll(async () => {
   organization = await newOrganization()
@@ -74,7 +74,7 @@ test('the page shows the figures, and each number links to the outputs that it c
   await pairs.getByRole('link', { name: 'Ada and Noor: 75%. They disagree on 3 outputs.' }).click()
   const rows = page.getByRole('table', { name: 'Compared votes' }).getByRole('row')
   await expect(rows).toHaveCount(1 + 3)
-  // Without the label, the filters that need one don't apply.
+  // Once the label filter is removed, the filters that need it don't apply.
   await page.getByRole('button', { name: 'Remove filter: Compared', exact: true }).click()
   await expect(rows).toHaveCount(1 + 12)
 })
@@ -97,7 +97,7 @@ test('an output on which reviewers disagree links to the guideline and to its tr
   await expect(page).toHaveURL(/\/traces\/[^?]+\?.*span=/)
 })
 
-test('without votes, the page says how to get some', async ({ page, context }) => {
+test('if there are no votes, the page says how to get some', async ({ page, context }) => {
   const { key } = await newOrganization()
   await signIn(context, key)
   await page.goto('/?project=support')

@@ -3,7 +3,7 @@ import { newOrganization } from './organization.ts'
 import { answer, answered, STEP } from './sample-project.ts'
 import { expect, signIn, test } from './test.ts'
 
-/** Creates an organization with three people, one of whom may manage, and spans to review, oldest first. */
+/** Creates an organization with spans to review, oldest first, and three people, one of whom is a manager. */
 async function withQueue(length: number) {
   const organization = await newOrganization()
   const samples = Array.from({ length }, (_, index) => answered(index))

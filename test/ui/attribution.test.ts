@@ -5,7 +5,7 @@ import { expect, signIn, test } from './test.ts'
 
 let sample: SampleProject
 
-/** Creates a trace with an answer that its reviewer overrules. */
+/** Creates a trace with an engine's answer that the reviewer overrules. */
 test.beforeAll(async () => {
   sample = await sampleProject()
   const { events, trace_id, span_id } = answered(40)

@@ -80,7 +80,7 @@ test('an item is excluded with a note, included again, and moved, with the keybo
   await expect(table.getByRole('row').filter({ hasText: 'golden' })).toHaveCount(1)
 })
 
-test('without the manage scope, the page says why items can’t be changed', async ({ anotherBrowser }) => {
+test('a user without the manage scope sees why items can’t be changed', async ({ anotherBrowser }) => {
   const page = await anotherBrowser((await sample.reviewer('Noor')).key)
   await page.goto(`${datasetPath}&item=${sample.spanId}`)
   await expect(page.getByRole('dialog')).toContainText('You need the “manage” scope to exclude items or move them.')

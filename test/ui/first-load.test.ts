@@ -103,7 +103,7 @@ const Recorded = v.record(v.string(), v.record(v.string(), v.number()))
 const RECORDED = join(import.meta.dirname, 'recorded-sizes.json')
 
 /**
- * Lists a page's files, the ones that grew most first. The sizes to compare with come from
+ * Lists a page's files, starting with those that grew most. The sizes to compare with come from
  * `npm run test:ui -- first-load -u`. No test depends on them.
  */
 async function growth(page: string, files: Sizes): Promise<string> {

@@ -42,7 +42,7 @@ test('a person lets the model run an experiment, from the keyboard, and sees its
   await expect(page.getByRole('radio', { name: 'The model' })).toBeChecked()
   await expect(
     page.getByText(
-      "openai/runs runs it. Countersign sends the prompt and each item's input and state, unchanged, to the model's provider",
+      "openai/runs runs the step. Countersign sends the prompt and each item's input and state, unchanged, to the model's provider",
     ),
   ).toBeVisible()
   const cost = page.getByLabel('Maximum cost in US dollars')

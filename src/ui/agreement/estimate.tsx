@@ -5,7 +5,7 @@ import classes from './agreement.module.css'
 
 export type Estimate = Agreement['decision']['alpha']
 
-/** With fewer outputs, a chance-corrected number says more about the sample than about the reviewers. */
+/** With fewer outputs than this, a chance-corrected number says more about the sample than about the reviewers. */
 export const FEW_OUTPUTS = 30
 
 /** α or κ to two decimal places. */

@@ -18,8 +18,8 @@ const OUTPUT_FILTERS = [
 export type OutputFilter = (typeof OUTPUT_FILTERS)[number]
 
 /**
- * The filters that each filter requires. The API would reject a filter without them, for example after a pill is
- * removed.
+ * The other filters that each filter requires. If a user removed one of them, the API would reject the filter that
+ * requires it.
  */
 const NEEDS: Partial<Record<OutputFilter, OutputFilter[]>> = {
   agrees: ['label'],
@@ -27,7 +27,7 @@ const NEEDS: Partial<Record<OutputFilter, OutputFilter[]>> = {
   withAdjudicator: ['label', 'reviewerId'],
 }
 
-/** The filters in the URL that apply. */
+/** The filters in the URL, except those whose required filters are missing. */
 export const filtersIn = (address: URLSearchParams): [name: OutputFilter, value: string][] =>
   parametersIn(OUTPUT_FILTERS, address).filter(([name]) => NEEDS[name]?.every(other => address.get(other)) ?? true)
 

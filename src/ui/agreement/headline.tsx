@@ -21,7 +21,7 @@ export const Headline = ({ agreement, pathTo }: HeadlineProps) => (
       Whether to accept or correct an output.
     </Card>
     <Card title="Error types" label="errorType" group={agreement.errorType} pathTo={pathTo}>
-      What's wrong, on outputs for which at least two reviewers name an error type.
+      What's wrong with an output for which at least two reviewers named an error type.
     </Card>
   </div>
 )

@@ -110,7 +110,7 @@ function Compared({ agreement, project, days, range, pathTo }: ComparedProps) {
       <Stack gap="xs">
         <Headline {...shown} />
         <Text size="sm" c="dimmed">
-          Compares first votes that reviewers cast blind, on sampled outputs that nobody had decided on.
+          Compares first votes that reviewers cast blind, on sampled outputs that nobody had decided on yet.
           {isCut && ' Only the newest 10,000 outputs are compared.'}
         </Text>
       </Stack>
@@ -137,7 +137,7 @@ const NothingToCompare = ({ agreement, project }: { agreement: Agreement; projec
   </Empty>
 )
 
-/** Votes that earlier votes may have influenced, or that are on outputs outside the random sample. */
+/** Votes that earlier votes may have influenced, and votes on outputs outside the random sample. */
 function Apart({ agreement: { apart }, pathTo }: { agreement: Agreement; pathTo: PathTo }) {
   const { outputs, unanimous } = apart.decision
   if (outputs === 0) return null

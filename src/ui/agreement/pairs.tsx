@@ -17,7 +17,7 @@ interface PairsProps {
   pathTo: PathTo
 }
 
-/** Cohen's κ of each pair of reviewers, as a matrix. */
+/** Cohen's κ for each pair of reviewers, as a matrix. */
 export function Pairs({ agreement: { pairs, reviewers }, nameOf, pathTo }: PairsProps) {
   const pairOf = new Map(
     pairs.flatMap(pair => [pair.userIds, pair.userIds.toReversed()].map(ids => [ids.join(), pair])),
@@ -27,7 +27,7 @@ export function Pairs({ agreement: { pairs, reviewers }, nameOf, pathTo }: Pairs
   return (
     <Section
       title="Pairs of reviewers"
-      description={`Cohen's κ on decisions (agreement beyond chance) and the number of outputs that both voted on. For pairs with fewer than ${FEW_OUTPUTS}, the percentage shows how often they agree. Select a cell to see the outputs on which the two disagree.`}
+      description={`Cohen's κ on decisions (agreement beyond chance) and the number of outputs that both voted on. For pairs with fewer than ${FEW_OUTPUTS} outputs, the percentage shows how often they agree. Select a cell to see the outputs on which the two disagree.`}
     >
       <ScrolledTable label="Pairs of reviewers">
         <Table verticalSpacing={4}>

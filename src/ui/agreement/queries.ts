@@ -21,7 +21,8 @@ export const agreementQuery = (projectSlug: string, compared: Compared) =>
   })
 
 /**
- * The outputs behind a number, sorted by their first vote, newest first. `filters` are in the same form as in the URL.
+ * The outputs behind a number, sorted by the time of their first vote, newest first. `filters` are in the same form as
+ * in the URL.
  */
 export const outputsQuery = (projectSlug: string | undefined, filters: string) =>
   infiniteQueryOptions({
@@ -50,6 +51,6 @@ export const guidelineQuery = (projectId: string, stepId: string) =>
 export async function saveGuideline(projectId: string, stepId: string, text: string): Promise<void> {
   const guideline = await call<Guideline>(guidelinePath(projectId, stepId), { method: 'PUT', body: { text } })
   queryClient.setQueryData(guidelineQuery(projectId, stepId).queryKey, guideline)
-  // Reviewers see it with the step's items.
+  // Reviewers see the guideline with a span's sources.
   void queryClient.invalidateQueries({ queryKey: ['sources'], refetchType: 'none' })
 }

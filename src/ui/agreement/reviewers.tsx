@@ -20,7 +20,7 @@ export function Reviewers({ agreement: { reviewers, reviewerCount }, nameOf, pat
   return (
     <Section
       title="Reviewers"
-      description={`Adjudicators mostly see outputs on which reviewers disagree, so low agreement with them isn't a sign of poor work.${left > 0 ? ` ${counted(left, 'other reviewer')} with fewer votes ${left === 1 ? "isn't" : "aren't"} shown.` : ''}`}
+      description={`Adjudicators mostly see outputs on which reviewers disagree, so low agreement with an adjudicator isn't a sign of poor work.${left > 0 ? ` ${counted(left, 'other reviewer')} with fewer votes ${left === 1 ? "isn't" : "aren't"} shown.` : ''}`}
     >
       <StackedTable
         label="Reviewers"

@@ -26,7 +26,7 @@ export function Steps({ agreement: { steps, stepCount }, project, days, pathTo }
   return (
     <Section
       title="By step"
-      description={`Steps with the least agreement come first. If the number is low, the step's guideline may be open to interpretation.${left > 0 ? ` ${counted(left, 'other step')} with fewer outputs ${left === 1 ? "isn't" : "aren't"} shown.` : ''}`}
+      description={`Steps with the least agreement come first. If agreement is low, the step's guideline may be open to interpretation.${left > 0 ? ` ${counted(left, 'other step')} with fewer outputs ${left === 1 ? "isn't" : "aren't"} shown.` : ''}`}
     >
       <StackedTable
         label="Agreement by step"
@@ -83,7 +83,7 @@ export function Steps({ agreement: { steps, stepCount }, project, days, pathTo }
   )
 }
 
-/** Puts the lowest α first, and steps without one last. */
+/** Puts the step with the lowest α first, and steps that have no α last. */
 const rankOf = ({ decision: { alpha, outputs } }: Step): number =>
   whyNot(alpha, outputs) === undefined ? (alpha.value ?? 0) : 2
 

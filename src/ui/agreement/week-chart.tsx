@@ -10,7 +10,7 @@ interface WeekChartProps {
   buckets: readonly Bucket[]
 }
 
-/** The share of pairs that agree as a line, with an interval for each week. */
+/** A line that shows the share of pairs that agree, with an interval for each week. */
 export function WeekChart({ weeks, buckets }: WeekChartProps) {
   const groups = buckets.map(({ from }) => weeks.find(({ week }) => week === from)?.decision)
   return (

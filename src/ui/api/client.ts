@@ -35,7 +35,7 @@ export interface Call {
   body?: unknown
   headers?: Readonly<Record<string, string>>
   signal?: AbortSignal
-  /** Lets the request finish if the page closes. For bodies up to 64 KiB. */
+  /** Lets the request finish if the page closes. Only for bodies of up to 64 KiB. */
   keepalive?: boolean
 }
 
@@ -57,12 +57,12 @@ export function onWait(listener: (seconds: number) => void): void {
   reportWait = listener
 }
 
-/** Calls the API in the current session. `Answer` is the type of the endpoint's schema (`wire.ts`). */
+/** Calls the API in the current session. `Answer` is the type of the endpoint's response (`wire.ts`). */
 export async function call<Answer>(path: string, request: Call = {}): Promise<Answer> {
   return (await answerOf(await respond(path, request))) as Answer
 }
 
-/** Fetches a file from the API, with the cursor for its next part; null if this is the last part. */
+/** Fetches a part of a file from the API, with the cursor for the next part. The last part's cursor is null. */
 export async function fetchFile(path: string, request: Call = {}): Promise<{ file: Blob; nextCursor: string | null }> {
   const response = await respond(path, request)
   return { file: await response.blob(), nextCursor: response.headers.get('x-next-cursor') }
@@ -71,7 +71,7 @@ export async function fetchFile(path: string, request: Call = {}): Promise<{ fil
 const answerOf = (response: Response): Promise<unknown> => response.json().catch(() => undefined)
 
 /**
- * The response to a successful call. A rate-limited call had no effect, so it's sent again once the limit allows.
+ * The response to a successful call. A rate-limited call had no effect, so it's sent again once the limit allows it.
  * Throws a `Fault` for any other failure, and rethrows aborts.
  */
 async function respond(path: string, request: Call): Promise<Response> {
@@ -87,7 +87,7 @@ async function respond(path: string, request: Call): Promise<Response> {
   }
 }
 
-/** How long to wait until a 429 allows another try. */
+/** How long a 429 response asks the client to wait. Undefined for other responses. */
 function secondsToWait({ status, headers }: Response): number | undefined {
   const seconds = Number(headers.get('retry-after') ?? Number.NaN)
   return status === 429 && seconds >= 0 ? seconds : undefined

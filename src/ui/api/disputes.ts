@@ -6,7 +6,7 @@ import type { ReviewQueue } from './wire.ts'
 
 const KEY = ['disputes']
 
-/** How many of a project's outputs are waiting for an adjudicator. Only adjudicators may ask. */
+/** How many of a project's outputs are waiting for an adjudicator. Only adjudicators may see this. */
 export const disputesQuery = (projectSlug: string | undefined) =>
   queryOptions({
     queryKey: [...KEY, projectSlug],
@@ -21,5 +21,5 @@ export const disputesQuery = (projectSlug: string | undefined) =>
     meta: SUPPLEMENT,
   })
 
-/** Counts again after a decision. */
+/** Counts the disputes again after a decision. */
 export const recountDisputes = (): Promise<void> => queryClient.invalidateQueries({ queryKey: KEY })

@@ -4,7 +4,7 @@ import type { Reviewers } from './wire.ts'
 
 const IDS_PER_CALL = 100
 
-/** The names of users and keys, by the IDs in `by` and `userId`. Unknown IDs are left out. */
+/** The names of users and keys, by ID. The IDs come from fields such as `by`. Unknown IDs are left out. */
 export function useNames(ids: readonly (string | null | undefined)[]): ReadonlyMap<string, string> {
   const wanted = [...new Set(ids.filter(id => typeof id === 'string'))].toSorted()
   const parts = Array.from({ length: Math.ceil(wanted.length / IDS_PER_CALL) }, (_, index) =>

@@ -1,6 +1,6 @@
 /*
  * The chosen organization of a Cloudflare Access user who belongs to several. Keys and sessions belong to only one, so
- * they have no choice.
+ * there's nothing to choose.
  */
 
 const CHOSEN = 'countersign.organization'

@@ -10,7 +10,7 @@ export function onFault(error: Error): void {
   if (!(error instanceof Fault) || error.status !== 401) return
   // The session's own request is still in progress. It may find that only the chosen organization was rejected.
   if (queryClient.isFetching({ queryKey: SESSION_KEY }) > 0) return
-  // The session's request found exactly that. The page sent its other requests for the same organization.
+  // The session's request found that the chosen organization was rejected. This request was for the same one.
   const { error: sessionError } = queryClient.getQueryState(SESSION_KEY) ?? {}
   if (sessionError instanceof Fault && needsOrganization(sessionError)) return
   // The user may have joined a second organization and now has to choose one.

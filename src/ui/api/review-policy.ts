@@ -13,7 +13,7 @@ export const reviewPolicyQuery = (projectId: string | undefined) =>
     meta: SUPPLEMENT,
   })
 
-/** Whether several people review any step's outputs. */
+/** Whether the outputs of at least one step are reviewed by several people. */
 export const hasVoting = ({ steps, default: other }: ReviewPolicy): boolean =>
   [other, ...Object.values(steps)].some(({ reviewers }) => reviewers > 1)
 

@@ -39,7 +39,7 @@ async function readSession(signal: AbortSignal): Promise<Session> {
   }
 }
 
-/** Whether the session settles disagreements between reviewers. */
+/** Whether the session's user is an adjudicator, who settles disagreements between reviewers. */
 export function useIsAdjudicator(): boolean {
   const { data: session } = useQuery(sessionQuery)
   return (
@@ -61,7 +61,7 @@ export const nameOf = ({ user, key }: Session): string => user?.name || user?.em
 
 const identityOf = ({ organization, key, actorId }: Session): string => `${organization.id} ${key?.id} ${actorId}`
 
-/** Whether a query depends on the session. All do, except the session's own. */
+/** Whether a query depends on the session. All queries do, except the session's own. */
 export const dependsOnSession = ({ queryKey }: Pick<Query, 'queryKey'>): boolean => queryKey[0] !== SESSION_KEY[0]
 
 /** Signs in with a key or a one-time link. */

@@ -10,7 +10,7 @@ interface AssignButtonProps {
   spans: Assigned
 }
 
-/** A button to assign spans, for people who may do so. */
+/** A button to assign spans, for people who may assign them. */
 export function AssignButton({ label, title, spans }: AssignButtonProps) {
   const [isOpen, { open, close }] = useDisclosure()
   if (useRefusal('manage', 'assign outputs') !== null) return null

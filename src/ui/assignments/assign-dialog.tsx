@@ -152,7 +152,7 @@ function People({ chosen, without, shares, onChange }: PeopleProps) {
 /** The end of a day in the reader's time zone. */
 const endOf = (day: string): string => new Date(`${day}T23:59:59.999`).toISOString()
 
-/** What the calls would do. */
+/** What the calls would do, in words. */
 function inWords({
   assigned,
   unchanged,

@@ -10,7 +10,7 @@ interface AssigneesProps {
   actorId: string | undefined
 }
 
-/** Who should review a span, and by when. Renders nothing if it isn't assigned. */
+/** Who should review a span, and by when. Renders nothing if the span isn't assigned. */
 export function Assignees({ assignees, actorId }: AssigneesProps) {
   const names = useNames(assignees.map(({ userId }) => (userId === actorId ? null : userId)))
   return assignees.map(({ userId, dueAt }) => {

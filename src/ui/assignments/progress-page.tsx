@@ -191,7 +191,7 @@ interface BarsProps {
   name: string
 }
 
-/** A person's reviews over time: one bar for each day, or each week of a long period. */
+/** A person's reviews over time: one bar for each day, or for each week if the period is long. */
 function Bars({ counts, buckets, highest, name }: BarsProps) {
   const most = Math.max(0, ...counts)
   const busiest = most > 0 ? buckets[counts.indexOf(most)] : undefined

@@ -13,7 +13,7 @@ interface CalibrationProps {
   pathTo: ReturnType<typeof pathsTo>
 }
 
-/** Whether reviewers agree as often as the engine's confidence says. */
+/** Whether reviewers agree with the engine as often as its confidence suggests. */
 export function Calibration({ quality, pathTo }: CalibrationProps) {
   const tenths = quality.calibration.map((tenth, index) => ({ ...tenth, index })).filter(tenth => tenth.count > 0)
   return (

@@ -1,5 +1,5 @@
 import { share } from '../parts/format.ts'
 
-/** A 95% interval of a share in words. */
+/** The 95% interval of a share, in words. */
 export const intervalName = ({ low, high }: { low: number; high: number }): string =>
   `${share(low, 1)} to ${share(high, 1)}`

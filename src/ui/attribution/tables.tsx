@@ -92,7 +92,7 @@ interface Agreeing {
   interval: { low: number; high: number }
 }
 
-/** The columns for how many answers agree, and the share with its interval. */
+/** The columns for the number of answers that agree, and for their share with its interval. */
 export function agreementColumns<Row extends Agreeing>(
   total: (row: Row) => number,
   pathOf: (row: Row, isAgreed: boolean) => string,

@@ -10,11 +10,11 @@ export interface CodeDiffProps {
   /** The accessible name. */
   label: string
   language?: CodeLanguage
-  /** Side by side, or in one column if space is tight. */
+  /** `split` shows the strings side by side. `unified` shows them in one column, for tight spaces. */
   layout?: 'split' | 'unified'
 }
 
-/** A diff that takes longer is less precise. */
+/** If computing a diff takes longer, the diff is less precise. */
 const DIFF_TIMEOUT_MS = 200
 
 /** A read-only diff between two strings. Long unchanged parts are folded. */

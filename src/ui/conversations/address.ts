@@ -9,6 +9,6 @@ export const conversationAddress = (project: string | undefined, key: string, va
   return `${path}${path.includes('?') ? '&' : '?'}value=${encodeURIComponent(value)}`
 }
 
-/** The path to the conversations for a key. */
+/** The path to the list of conversations that a key identifies. */
 export const conversationsAddress = (project: string | undefined, key: string): string =>
   pathWith('/traces/conversations', { project, key: key === DEFAULT_KEY ? undefined : key })

@@ -10,7 +10,7 @@ interface KeyFieldProps {
   onChoose: (key: string) => void
 }
 
-/** The metadata field that groups traces: one of the newest traces' fields, or any other. */
+/** Chooses the metadata field that groups traces. Suggests the fields in the newest traces. */
 export function KeyField({ project, chosen, onChoose }: KeyFieldProps) {
   const [text, setText] = useState(chosen)
   const { data: paths = [] } = useQuery(metadataPathsQuery(project))

@@ -29,7 +29,7 @@ export const turnsQuery = (project: string | undefined, key: string, value: stri
     queryKey: ['turns', project, key, value, order],
     queryFn: ({ pageParam, signal }) => {
       const page = { projectSlug: project, key, order, limit: TURNS_PER_PAGE, cursor: pageParam }
-      // An empty value is also a group.
+      // An empty value also identifies a group, but `pathWith` would leave it out.
       return call<TurnList>(`${pathWith('/api/groups/turns', page)}&value=${encodeURIComponent(value)}`, { signal })
     },
     initialPageParam: null as string | null,

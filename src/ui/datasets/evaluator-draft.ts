@@ -3,7 +3,7 @@ import type { Dataset } from '../api/wire.ts'
 type Evaluator = Dataset['evaluator']
 type Rule = NonNullable<Evaluator['paths']>[string]
 
-/** How to compare a part of an output. The ID identifies its row in the form. */
+/** How to compare a part of an output. The ID identifies the rule's row in the form. */
 export interface RuleDraft {
   id: string
   path: string
@@ -45,6 +45,6 @@ export function evaluatorOf({ type, tolerance, rules }: EvaluatorDraft): Evaluat
 const toleranceOf = ({ type, tolerance }: Pick<RuleDraft, 'type' | 'tolerance'>): { tolerance?: number } =>
   type === 'number' && tolerance !== '' ? { tolerance: Number(tolerance) } : {}
 
-/** Whether another rule above has the same path. */
+/** Whether a rule higher up in the list has the same path. */
 export const isRepeated = (rules: readonly RuleDraft[], index: number): boolean =>
   rules.findIndex(({ path }) => path.trim() === rules[index]?.path.trim()) !== index

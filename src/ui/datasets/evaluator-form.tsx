@@ -16,7 +16,7 @@ const WHOLE_TYPES = [
   { value: 'number', label: `${COMPARISON_LABELS.number}: numbers may differ a little` },
 ] as const
 
-/** Sets how experiments compare outputs with the expected ones. */
+/** Sets how experiments compare outputs with the expected outputs. */
 export function EvaluatorForm({ dataset: { id, evaluator } }: { dataset: Dataset }) {
   return (
     <DialogForm

@@ -3,7 +3,7 @@ import { counted } from '../parts/format.ts'
 
 type Evaluator = Dataset['evaluator']
 
-/** The ways to compare outputs, as the app calls them. */
+/** The app's names for the ways to compare outputs. */
 export const COMPARISON_LABELS = {
   fields: 'Fields',
   exact: 'Exact',

@@ -1,7 +1,7 @@
 import type { Json } from '../api/wire.ts'
 import { parsedJson } from '../review/json-text.ts'
 
-/** An example to import. `place` says where it is in the text: `Line 3`. */
+/** An example to import. `place` says where the example is in the text: `Line 3`. */
 export interface NewExample {
   place: string
   value: { [field: string]: Json }
@@ -33,7 +33,7 @@ export function readExamples(text: string): { examples: NewExample[]; faults: Ex
 
 type ReadPart = { place: string } & ReturnType<typeof parsedJson>
 
-/** Whether the text is one JSON value rather than one on each line. */
+/** Whether the text is a single JSON value, rather than a value on each line. */
 const isWhole = (text: string): boolean =>
   text.trimStart().startsWith('[') || (text.trim().includes('\n') && 'value' in parsedJson(text))
 

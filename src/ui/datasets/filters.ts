@@ -10,5 +10,5 @@ const FILTERS = ['split', 'decision', 'errorType', 'excluded', 'version'] as con
 export const queryOf = (address: URLSearchParams): string =>
   new URLSearchParams(parametersIn(FILTERS, address)).toString()
 
-/** A URL without filters. */
+/** Removes the item filters from a URL. */
 export const withoutItemFilters = withoutFilters(name => FILTERS.some(filter => filter === name))

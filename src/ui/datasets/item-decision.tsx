@@ -11,7 +11,7 @@ interface ItemDecisionProps {
   userNames: ReadonlyMap<string, string>
 }
 
-/** The decision that made a span an item, who made it, and when. */
+/** The decision that turned a span into an item, with the reviewer and the time. */
 export function ItemDecision({ item: { decision, by, at, stale }, userNames }: ItemDecisionProps) {
   return (
     <>

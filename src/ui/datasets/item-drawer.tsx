@@ -26,7 +26,7 @@ interface ItemDrawerProps {
 export function ItemDrawer({ dataset, items, query, splits, ...names }: ItemDrawerProps) {
   const { itemId, index, version, showNext, showPrevious, close } = useChosenItem(items, query)
   const listed = items[index]
-  // Loaded separately, because the item may leave the list.
+  // The item is loaded separately, because it may leave the list.
   const {
     data: item,
     error,

@@ -36,7 +36,7 @@ export function NewDataset({ project }: { project: string }) {
       {({ stepId }, change, faults) => (
         <TextInput
           label="Step"
-          description="The step ID of its spans, exactly as pipelines send it. You can import examples next."
+          description="The step ID, exactly as pipelines send it in their spans. You can import examples next."
           placeholder="generate-answer"
           required
           data-autofocus

@@ -7,7 +7,7 @@ import { TextLink } from '../parts/text-link.tsx'
 import { useProject } from '../session/project.ts'
 import { withoutItemFilters } from './filters.ts'
 
-/** An empty list of items: how to get the first one, or how to clear the filters. */
+/** An empty list of items: how to get the first item, or how to clear the filters. */
 export function NoItems({ dataset, isFiltered }: { dataset: Dataset | undefined; isFiltered: boolean }) {
   const [, change] = useSearchParams()
   const project = useProject()

@@ -75,7 +75,7 @@ export const triableItemsQuery = (id: string | undefined, split: string) =>
     enabled: id !== undefined,
   })
 
-/** A whole item, as of a version; null is the current one. */
+/** A whole item, as of a version; null means the current version. */
 export const itemQuery = (id: string, itemId: string, version: string | null) =>
   queryOptions({
     queryKey: ['dataset', id, 'item', itemId, version],

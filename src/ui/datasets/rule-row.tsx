@@ -14,7 +14,7 @@ const TYPES = [
 
 interface RuleRowProps {
   rule: RuleDraft
-  /** Its position in the list, from 1. */
+  /** The rule's position in the list, starting at 1. */
   place: number
   onChange: (part: Partial<RuleDraft>) => void
   onRemove: () => void
@@ -54,7 +54,7 @@ export const RuleRow = ({ rule: { path, type, tolerance }, place, onChange, onRe
 interface ToleranceProps {
   value: number | string
   onChange: (value: number | string) => void
-  /** Whether it's one of several fields in a row, without a visible label. */
+  /** Whether the field is one of several in a row. It then has no visible label. */
   isInRow?: boolean
   error: string | undefined
 }

@@ -41,7 +41,7 @@ function between(least: number | undefined, most: number | undefined, one?: stri
   return `at ${most === undefined ? 'least' : 'most'} ${last}${unit}`
 }
 
-/** The objects in a schema whose fields are shown: several if the schema is a union. */
+/** The objects in a schema, whose fields the page shows. A union may have several objects. */
 export function objectsIn(schema: Schema, schemas: Schemas): Schema[] {
   const { properties, anyOf, oneOf, items, additionalProperties } = resolved(schema, schemas)
   if (properties) return [resolved(schema, schemas)]

@@ -17,7 +17,7 @@ interface BreakdownTableProps<Row> {
   keyOf: (row: Row) => string
 }
 
-/** A titled table of counts. Renders nothing if there are none. */
+/** A titled table of counts. Renders nothing if there are no rows. */
 export function BreakdownTable<Row>({ title, description, ...table }: BreakdownTableProps<Row>) {
   const id = useId()
   if (table.rows.length === 0) return null

@@ -63,10 +63,10 @@ while cursor is not None:
 
 const curlsOf = ({ id }: Run): string =>
   [
-    '# The items without a result',
+    '# List the items that have no result yet',
     curlOf(`/api/experiments/${id}/items?pending=true`),
     '',
-    '# The output of your step on one of them',
+    "# Send your step's output for one of them",
     curlOf(`/api/experiments/${id}/results`, {
       method: 'POST',
       body: { results: [{ itemId: '<id>', output: '<output>' }] },

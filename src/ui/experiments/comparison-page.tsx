@@ -45,7 +45,7 @@ export function Page() {
         <>
           <Verdict comparison={comparison} a={first.data} b={second.data} />
           {differences?.length === 0 && !query.hasNextPage ? (
-            <Empty title="No differences">Every item has the same outcome in both.</Empty>
+            <Empty title="No differences">Every item has the same outcome in both experiments.</Empty>
           ) : (
             <StackedTable
               label="Items that differ"
@@ -74,7 +74,7 @@ const columnsOf = (a: ExperimentReport, b: ExperimentReport, project: string | u
   columnOf('B', b, project, difference => difference.b),
 ]
 
-/** The column of an experiment's outcomes. Each one links to the item in that experiment. */
+/** The column of an experiment's outcomes. Each outcome links to the item in that experiment. */
 const columnOf = (
   label: string,
   { id }: ExperimentReport,

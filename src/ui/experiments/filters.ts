@@ -47,7 +47,7 @@ export const JUDGMENTS = { same: 'same', different: 'different', none: 'no judgm
 /** People's decisions on an output, in words. */
 export const DECISIONS = { accept: 'accepted', reject: 'rejected' } as const
 
-/** The filters for an item list. The page sets at most one of the first three, or the filters for judgments. */
+/** The filters for an item list. The page sets at most one of `outcome`, `change`, and `pending`. */
 const ITEM_FILTERS = [
   'outcome',
   'change',
@@ -75,8 +75,8 @@ export const withItemFilter = (filter: ItemFilter) =>
   })
 
 /**
- * The lists to show one after another. Without a filter, a report shows what needs a person: unjudged items, then
- * regressed ones.
+ * The lists to show one after another. If no filter is set, a report shows the items that need a person: unjudged
+ * items, and then regressed ones.
  */
 export function itemListsOf(address: URLSearchParams): ItemFilter[] {
   const filter = itemFilterIn(address)

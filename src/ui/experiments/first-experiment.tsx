@@ -3,7 +3,7 @@ import { pathWith } from '../api/client.ts'
 import { Empty } from '../parts/empty.tsx'
 import { TextLink } from '../parts/text-link.tsx'
 
-/** The way from a review to a proven fix, for a project without experiments. */
+/** Shown in a project that has no experiments: how a review leads to a proven fix. */
 export const FirstExperiment = ({ project }: { project: string | undefined }) => (
   <Empty title="No experiments yet">
     An experiment tests a prompt version or a code change on reviewed inputs, and shows what it fixes and what it

@@ -71,10 +71,10 @@ function SmallPrint({ report: { id, baseline, counts, items, pending, removed } 
       {removed > 0 &&
         `${itemCount(removed)} ${removed === 1 ? 'has' : 'have'} been deleted since the experiment began. `}
       {baseline === 'recorded' ? (
-        'Fixed and regressed are relative to the outputs in production. The expected values are based on those outputs, so a significance test would be misleading.'
+        'The counts of fixed and regressed items are relative to the outputs in production. The expected values are based on those outputs, so a significance test would be misleading.'
       ) : (
         <>
-          Fixed and regressed are relative to{' '}
+          The counts of fixed and regressed items are relative to{' '}
           <TextLink href={pathWith(`/experiments/${baseline}/compare/${id}`, { project })} underline="always">
             another experiment
           </TextLink>

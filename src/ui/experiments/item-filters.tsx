@@ -132,6 +132,6 @@ function Narrowing({ filter }: { filter: ItemFilter }) {
   )
 }
 
-/** The word for a value in a URL, which may be anything. */
+/** The word for a value in a URL, or the value itself if there's no word for it. */
 const wordFor = (words: Readonly<Record<string, string>>, value: string | undefined): string | undefined =>
   value === undefined ? undefined : (words[value] ?? value)

@@ -43,7 +43,7 @@ export function ItemValues({ item }: { item: ExperimentItem }) {
   )
 }
 
-/** Where the candidate differs, and what the item is. */
+/** Where the candidate's output differs from the expected output, and facts about the item. */
 function Facts({ item: { spanId, traceId, difference, share: agreed, split, truncated } }: { item: ExperimentItem }) {
   const project = useProject()
   return (

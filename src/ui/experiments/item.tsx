@@ -14,7 +14,7 @@ interface ItemProps {
   report: ExperimentReport
   item: ExperimentItem
   isOpen: boolean
-  /** The name of the person who decided on it. */
+  /** The name of the person who decided on the item. */
   reviewer: string | null | undefined
   onToggle: () => void
   onDecided: () => void

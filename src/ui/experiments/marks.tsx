@@ -38,7 +38,7 @@ export const OutcomeMark = ({ outcome }: Pick<ExperimentItem, 'outcome'>) => (
   <Mark {...OUTCOME_MARKS[outcome ?? 'pending']} />
 )
 
-/** Whether a candidate is right or wrong compared with the baseline. */
+/** Whether a candidate's output is better or worse than the baseline's: fixed or regressed. */
 export const ChangeMark = ({ change }: Pick<ExperimentItem, 'change'>) =>
   change === 'regressed' ? (
     <Mark label={CHANGES.regressed} Icon={IconTrendingDown} tone="bad" />

@@ -14,7 +14,7 @@ const CELLS = [
 
 interface ModelAgreementProps {
   agreement: Agreement
-  /** The path to the outputs with a combination of the model's judgment and people's decision. */
+  /** The path to the outputs that have a given judgment by the model and a given decision by a person. */
   pathTo: (filter: { judgment: string; decision: string }) => string
 }
 
@@ -25,7 +25,7 @@ export function ModelAgreement({ agreement, pathTo }: ModelAgreementProps) {
   return (
     <Text size="sm">
       The model agrees with people on <b>{share(agreed, of)}</b> of {itemCount(of)} ({intervalOf(agreement)}, 95%
-      interval). Model's judgment and person's decision:{' '}
+      interval). The model's judgment and the person's decision:{' '}
       {CELLS.map(({ cell, label, judgment, decision }, index) => (
         <Fragment key={cell}>
           {index > 0 && ', '}

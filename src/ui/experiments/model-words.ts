@@ -4,7 +4,7 @@ type Model = NonNullable<ConfiguredModel['model']>
 
 /** What's sent to the provider when the model runs an experiment. */
 export const whatIsSent = ({ name }: Pick<Model, 'name'>, whose: "each item's" | "the item's"): string =>
-  `${name} runs it. Countersign sends the prompt and ${whose} input and state, unchanged, to ${providerOf(name)}. It doesn't send expected outputs or names.`
+  `${name} runs the step. Countersign sends the prompt and ${whose} input and state, unchanged, to ${providerOf(name)}. It doesn't send expected outputs or names.`
 
 const PROVIDERS: Readonly<Record<string, string>> = {
   'workers-ai': 'Workers AI in your Cloudflare account',

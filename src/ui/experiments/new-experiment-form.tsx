@@ -53,7 +53,7 @@ export function NewExperimentForm({ project, datasets }: NewExperimentFormProps)
           description={
             form.isByModel
               ? 'The version to try.'
-              : 'The version to try. Without one, the experiment tries a change in your code.'
+              : 'The version to try. If you choose no version, the experiment tries a change in your code.'
           }
           required
           disabled={!dataset}

@@ -3,7 +3,7 @@ import { share } from '../parts/format.ts'
 
 type Rate = Pick<Experiments['experiments'][number], 'passRate' | 'interval'>
 
-/** A pass rate in percent, or '–' if nothing is judged. */
+/** A pass rate as a percentage, or '–' if nothing is judged. */
 export const passRate = ({ passRate }: Pick<Rate, 'passRate'>): string => (passRate === null ? '–' : share(passRate, 1))
 
 /** A pass rate's interval: `71% to 94%`. */

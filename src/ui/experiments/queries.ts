@@ -36,11 +36,11 @@ export const reportQuery = (id: string) =>
     refetchInterval: ({ state: { data } }) => (data && (isRunning(data) || isAsking(data)) ? FOLLOW_MS : false),
   })
 
-/** Whether a model is being asked. A waiting job may wait until the next day. */
+/** Whether a model is being asked. A job that waits doesn't count, because it may wait until the next day. */
 const isAsking = ({ judging: { job } }: ExperimentReport): boolean =>
   job?.status === 'pending' && job.waitsUntil === null
 
-/** The outputs of a step that both a model and a person judged, the newest experiment first. */
+/** The outputs of a step that both a model and a person judged, starting with the newest experiment. */
 export const judgmentsQuery = (
   project: string | undefined,
   stepId: string,

@@ -11,8 +11,9 @@ export function RunCommand({ report }: { report: ExperimentReport }) {
     <Stack gap={6} component="section" aria-label="Run it">
       <Title order={2}>Run it</Title>
       <Text size="sm" c="dimmed">
-        Run your step on each item with the key in <Code>COUNTERSIGN_KEY</Code>. It needs the <Code>read</Code> scope,
-        and <Code>review</Code> or <Code>manage</Code>. You can stop and start again: items with a result are skipped.
+        Run your step on each item with the key in <Code>COUNTERSIGN_KEY</Code>. The key needs the <Code>read</Code>{' '}
+        scope, and either <Code>review</Code> or <Code>manage</Code>. You can stop and start again: items with a result
+        are skipped.
       </Text>
       <SegmentedControl
         size="xs"

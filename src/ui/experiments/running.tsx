@@ -54,7 +54,7 @@ export function Running({ report }: { report: ExperimentReport }) {
         )}{' '}
         {lastResultAt !== null && (
           <>
-            The last one arrived on <Moment at={lastResultAt} precision="exact" />.
+            The last result arrived on <Moment at={lastResultAt} precision="exact" />.
           </>
         )}{' '}
         This page updates automatically.

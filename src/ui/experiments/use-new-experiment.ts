@@ -10,7 +10,7 @@ import { usePromptVersions } from './use-prompt-versions.ts'
 /** The split that the examples in prompts never come from. */
 export const TEST = 'test'
 
-/** The URL's value for no prompt version. */
+/** The value in the URL that means no prompt version. */
 export const NO_VERSION = 'none'
 
 /** What a new experiment tries, and on which items. The newest version is the default. */
@@ -59,7 +59,7 @@ export function useNewExperiment(project: string, datasets: readonly Dataset[]) 
     }
   const key = JSON.stringify(fields)
   // A retry of the same request doesn't create another experiment.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: other fields are another experiment
+  // biome-ignore lint/correctness/useExhaustiveDependencies: different fields mean a different experiment
   const id = useMemo(() => crypto.randomUUID(), [key])
   return {
     dataset,

@@ -37,7 +37,7 @@ export function Verdict({ comparison, a, b }: VerdictProps) {
           {sameItems
             ? 'They were judged by different evaluators.'
             : "They don't have the same items: the dataset's version, the split, or the sample differs."}{' '}
-          The counts cover the items that have a result in both.
+          The counts cover the items that have a result in both experiments.
         </Warning>
       )}
       <Text size="sm">{facts.join(' · ')}</Text>

@@ -4,13 +4,13 @@ import { useProject } from '../session/project.ts'
 import type { PromptVersions } from './use-prompt-versions.ts'
 
 interface VersionLinkProps {
-  /** Whether it's in running text, where color alone wouldn't mark it. */
+  /** Whether the link is in running text, where color alone isn't enough to mark it. */
   isUnderlined?: boolean
   versionId: string | null
   versions: PromptVersions
 }
 
-/** The prompt version that an experiment tries. Experiments outlive prompts. */
+/** The prompt version that an experiment tries. It may be deleted, because experiments outlive prompts. */
 export function VersionLink({ versionId, versions: { isComplete, prompts }, isUnderlined = false }: VersionLinkProps) {
   const project = useProject()
   if (versionId === null) return 'No version'

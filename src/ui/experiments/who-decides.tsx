@@ -11,7 +11,7 @@ export function useDecides(): boolean | undefined {
   return isPerson && mayReview
 }
 
-/** Explains why deciding isn't offered. */
+/** Explains why the user can't decide on items. */
 export function WhoDecides() {
   const { data: session } = useQuery(sessionQuery)
   const decides = useDecides()

@@ -27,14 +27,14 @@ export async function createExperiment(fields: NewExperiment): Promise<Experimen
   return experiment
 }
 
-/** Ends an experiment. Resolves when the page shows it. */
+/** Ends an experiment. Resolves once the page shows that it has ended. */
 export async function endExperiment(id: string, how: 'finish' | 'cancel'): Promise<void> {
   await call(`${pathOf(id)}/${how}`, { method: 'POST' })
   queryClient.invalidateQueries({ queryKey: ['experiments'] })
   await queryClient.invalidateQueries({ queryKey: ['experiment', id] })
 }
 
-/** Asks a model about an experiment's unjudged items. Resolves when the page shows that. */
+/** Asks a model about an experiment's unjudged items. Resolves once the page shows that the model is being asked. */
 export async function askModel(id: string): Promise<void> {
   await call(`${pathOf(id)}/judgments`, { method: 'POST' })
   queryClient.invalidateQueries({ queryKey: ['gate'] })

@@ -12,7 +12,7 @@ interface FeedbackCardProps {
   feedback: Feedback
   /** The author's name, if the feedback doesn't include it; undefined until it's loaded. */
   name: string | undefined
-  /** Whether it's about the whole trace rather than the shown span. */
+  /** Whether the feedback is about the whole trace rather than the shown span. */
   isOnTrace?: boolean
   /** Buttons next to the author. */
   buttons?: ReactNode

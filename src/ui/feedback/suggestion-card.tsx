@@ -16,9 +16,9 @@ interface SuggestionCardProps {
   name: string | undefined
   /** The error type's name. */
   errorType: string | null
-  /** The output, to show a correction as changes. Without it, the card shows the corrected value. */
+  /** The output, for showing a correction as a diff. If it's missing, the card shows the corrected value. */
   output?: Json
-  /** The button to use the suggestion. */
+  /** The button that uses the suggestion. */
   button: ReactNode
 }
 

@@ -12,7 +12,7 @@ import classes from './feedback-card.module.css'
 
 /** A value that votes are compared with. */
 export interface Base {
-  /** Its name in a sentence, such as `the output`. */
+  /** The value's name in a sentence, such as `the output`. */
   name: string
   value: Json
 }
@@ -27,9 +27,9 @@ interface VoteCardProps {
   value: Json
   /** Null if the other votes are compared with this one. */
   base: Base | null
-  /** Before the name. */
+  /** Shown before the name. */
   mark?: ReactNode
-  /** Below the vote. */
+  /** Shown below the vote. */
   children?: ReactNode
 }
 

@@ -15,7 +15,7 @@ interface AddFilterProps {
   onChange: (changes: Changes) => void
 }
 
-/** A button that lists the filters, and then asks for a value of the chosen one. */
+/** A button that lists the filters, and then asks for a value for the chosen filter. */
 export function AddFilter({ ref, filters, address, isOpen, onOpen, onChange }: AddFilterProps) {
   const id = useId()
   return (

@@ -31,7 +31,7 @@ interface FilterBarProps {
   children?: ReactNode
 }
 
-/** A list's filters, all stored in the URL. F adds one, and / searches. */
+/** A list's filters, all stored in the URL. F adds a filter, and / starts a search. */
 export function FilterBar({ filters, pinned = [], searchName, placeName, onClear, children }: FilterBarProps) {
   const [address, setAddress] = useSearchParams()
   const [isAdding, setAdding] = useState(false)
@@ -41,7 +41,7 @@ export function FilterBar({ filters, pinned = [], searchName, placeName, onClear
   const change = (changes: Changes) => setAddress(withParameters({ ...changes, ...elsewhere }))
   const remove = (next: (address: URLSearchParams) => URLSearchParams) => {
     setAddress(next)
-    // The pressed button disappears.
+    // The pressed button disappears and would lose the focus.
     add.current?.focus()
   }
   const isPinned = ({ label }: Filter) => pinned.includes(label)

@@ -7,7 +7,7 @@ import { fieldsOf, isBackward, type Period, periodOf, recentPeriods } from './pe
 
 interface EditorProps<Edited extends Filter> {
   filter: Edited
-  /** The term to edit. Undefined for a new one. */
+  /** The term to edit. Undefined for a new term. */
   term: Term | undefined
   address: URLSearchParams
   onApply: (changes: Changes) => void
@@ -189,7 +189,7 @@ function MetadataEditor({ term, address, onApply }: EditorProps<MetadataFilter>)
         onChange={({ currentTarget }) => setValue(currentTarget.value)}
       />
       <Text id={hint} size="xs" c="dimmed">
-        The field's path, with dots.
+        The field's path, with dots between the names.
       </Text>
       <Apply />
     </Stack>

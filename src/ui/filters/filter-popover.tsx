@@ -6,9 +6,9 @@ import classes from './filters.module.css'
 import { OptionList } from './option-list.tsx'
 
 interface FilterPopoverProps {
-  /** The ID of the button that it belongs to. */
+  /** The ID of the button that the popover belongs to. */
   labelledBy: string
-  /** If there are several, it first asks which one to set. */
+  /** If there are several, the popover first asks which one to set. */
   filters: readonly Filter[]
   /** The term to edit. */
   term?: Term | undefined
@@ -17,7 +17,7 @@ interface FilterPopoverProps {
   onClose: () => void
 }
 
-/** Sets a filter. It opens below the nearest positioned element, and covers it, so that a click there closes it. */
+/** A popover that sets a filter. It opens below the nearest positioned element. Clicking that element closes it. */
 export function FilterPopover({ labelledBy, filters, term, address, onChange, onClose }: FilterPopoverProps) {
   const [chosen, setChosen] = useState<string | null>(null)
   const filter = filters.length === 1 ? filters[0] : filters.find(({ label }) => label === chosen)
@@ -35,7 +35,7 @@ export function FilterPopover({ labelledBy, filters, term, address, onChange, on
       <Popover.Target>
         <span className={classes.cover} aria-hidden onClick={onClose} />
       </Popover.Target>
-      {/* A new dropdown moves the focus into it. */}
+      {/* A new key makes a new dropdown, which takes the focus. */}
       <Popover.Dropdown key={chosen} p="xs" className={classes.editor} aria-labelledby={labelledBy}>
         {filter === undefined ? (
           <OptionList
@@ -52,7 +52,7 @@ export function FilterPopover({ labelledBy, filters, term, address, onChange, on
             )}
             <FilterEditor
               filter={filter}
-              // Metadata can have several terms, so this adds one.
+              // A metadata filter can have several terms, so this adds one.
               term={term ?? (filter.kind === 'metadata' ? undefined : termsOf(filter, address)[0])}
               address={address}
               onApply={changes => {

@@ -50,7 +50,7 @@ export interface PeriodFilter {
   unit: PeriodUnit
 }
 
-/** A metadata field with a required value. A list may have several. */
+/** A metadata field and the value that it must have. A list may have several such filters. */
 export interface MetadataFilter {
   kind: 'metadata'
   label: string

@@ -16,7 +16,7 @@ export function OptionList({ label, options, chosen = null, onChoose }: OptionLi
   const [text, setText] = useState('')
   const list = useCombobox({ opened: true })
   const found = options.filter(option => option.label.toLowerCase().includes(text.trim().toLowerCase()))
-  // biome-ignore lint/correctness/useExhaustiveDependencies: Enter takes the first match of the new text
+  // biome-ignore lint/correctness/useExhaustiveDependencies: Enter takes the first match for the new text
   useEffect(() => {
     list.selectFirstOption()
   }, [text])

@@ -5,7 +5,7 @@
 
 export type PeriodUnit = 'minute' | 'day'
 
-/** ISO 8601, UTC. `to` isn't part of it. Null or '': no limit. */
+/** ISO 8601, UTC. `to` is exclusive. Null or '' means no limit. */
 export interface Period {
   from: string | null
   to: string | null

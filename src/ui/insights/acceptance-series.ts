@@ -2,9 +2,9 @@ import type { Insights } from '../api/wire.ts'
 import { type Decided, decidedOf, type PromptVersion, sumOf } from './ranking.ts'
 import { type Bucket, bucketIndex } from './window.ts'
 
-/** A line of a step's chart: decisions on one prompt version's outputs, by bucket. */
+/** A line in a step's chart: decisions on one prompt version's outputs, by bucket. */
 export interface AcceptanceLine {
-  /** A key without text from the pipeline. */
+  /** A key that contains no text from the pipeline. */
   key: string
   label: string
   /**
@@ -20,7 +20,7 @@ export interface AcceptanceLine {
 
 export interface StepAcceptance extends Decided {
   stepId: string
-  /** Newest version first, outputs without a version last. */
+  /** The newest version comes first, and outputs that name no version come last. */
   lines: AcceptanceLine[]
 }
 
@@ -30,7 +30,7 @@ const MAX_LINES = 4
 /** The most versions that one filter accepts, according to the API's reference. */
 const MAX_VERSIONS = 50
 
-/** A prompt version's name: `v3`, with its step if that differs. */
+/** A prompt version's name: `v3`, with its step's name if that isn't `ofStep`. */
 export const versionName = ({ number, stepId }: PromptVersion, ofStep: string): string =>
   stepId === ofStep ? `v${number}` : `v${number} of ${stepId}`
 
@@ -87,7 +87,7 @@ function unnamedPart(days: Days, isApart: boolean): Pick<AcceptanceLine, 'label'
   return { label: 'no version', promptVersionId: versionsIn(days) }
 }
 
-/** The filter for the versions of some decisions. */
+/** The filter value that selects the versions of some decisions. Null if there are too many. */
 function versionsIn(days: Days): string | null {
   const versions = new Set(days.map(({ promptVersionId }) => promptVersionId ?? 'none'))
   return versions.size > MAX_VERSIONS ? null : [...versions].join(',')

@@ -30,7 +30,7 @@ interface ChartFrameProps {
   isOnEdges?: boolean
   /** The tooltip for a bucket. */
   tip: (index: number) => ReactNode
-  /** The tooltip's distance from the top. Default: the pointer's. */
+  /** The tooltip's distance from the top. By default, it's the pointer's distance. */
   tipTop?: number
   children: (scale: Scale) => ReactNode
 }

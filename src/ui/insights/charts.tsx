@@ -28,7 +28,7 @@ export const AcceptancePanel = ({ label, lines, buckets }: AcceptancePanelProps)
     ticks={[0, 0.5, 1]}
     tickName={value => share(value, 1)}
     isOnEdges
-    // At the bottom, so that it doesn't cover the lines.
+    // The tooltip is at the bottom, so that it doesn't cover the lines.
     tipTop={PANEL_HEIGHT - 24}
     tip={index => {
       const bucket = buckets[index]
@@ -68,8 +68,8 @@ interface LineProps {
 const isThin = (decided: Decided): boolean => decidedOf(decided) < FEW_DECISIONS
 
 /**
- * Skips buckets without decisions. A segment is faint if one of its ends has few decisions, because its share may be
- * due to chance.
+ * A line that skips buckets without decisions. A segment is faint if one of its ends has few decisions, because that
+ * end's share may be due to chance.
  */
 function Line({ line: { points }, index, scale: { x, y } }: LineProps) {
   const { color, dashes } = lineStyle(index)
@@ -108,7 +108,7 @@ interface CountedDotProps {
   color: string
 }
 
-/** A dot whose size shows its number of decisions. Hollow if there are few. */
+/** A dot whose size shows its number of decisions. If there are few, it's hollow. */
 function CountedDot({ x, y, decided, color }: CountedDotProps) {
   const total = decidedOf(decided)
   return (
@@ -258,7 +258,7 @@ interface BarPlace {
 /** Like `ticksUpTo`, with whole numbers. */
 const wholeTicks = (highest: number): number[] => ticksUpTo(highest, 1)
 
-/** About four steps of 1, 2, or 5 times a power of ten, up to the highest value or just above. */
+/** About four steps of 1, 2, or 5 times a power of ten, up to the highest value or just above it. */
 function ticksUpTo(highest: number, smallest = 1e-9): number[] {
   const least = Math.max(smallest, highest / 4)
   const power = 10 ** Math.floor(Math.log10(least))

@@ -14,7 +14,7 @@ interface ErrorTypeRow extends Named {
 }
 
 export interface ErrorTypeTable {
-  /** The steps, in the order of `rows`; errors without a step last. */
+  /** The steps, sorted like `rows`. Errors without a step come last. */
   steps: (string | null)[]
   /** The types that reviewers chose most often come first; those that only the engine found come last. */
   rows: ErrorTypeRow[]
@@ -48,7 +48,7 @@ export function errorTypeTable(counts: Insights['errorTypes']): ErrorTypeTable {
 export interface MostNamed {
   errorType: string
   source: 'review' | 'engine'
-  /** Whether it's more frequent than any other. */
+  /** Whether it's more frequent than any other error type. */
   isMost: boolean
   /** Whether it's the step's only error type. */
   isOnly: boolean

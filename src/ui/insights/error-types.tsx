@@ -11,7 +11,7 @@ import classes from './insights.module.css'
 import type { Paths } from './paths.ts'
 import { ScrolledTable, Section } from './section.tsx'
 
-/** The darkest shade of a cell, in percent, that keeps its text readable. */
+/** The darkest shade, in percent, that keeps a cell's text readable. */
 const MAX_HEAT = 34
 
 interface ErrorTypesProps {
@@ -91,7 +91,7 @@ interface CellProps {
   named: Named | undefined
   most: number
   heatOf: keyof Named
-  /** Where to see the reviewers' decisions, and the traces that the engine examined. */
+  /** The paths to the reviewers' decisions, and to the traces that the engine examined. */
   decisions: string
   traces: string
 }

@@ -26,7 +26,7 @@ interface FixNextProps {
   paths: Paths
 }
 
-/** The steps to fix next, most expected corrections first. */
+/** The steps to fix next. The steps with the most expected corrections come first. */
 export function FixNext({ insights, problems, days, project, typeNames, paths }: FixNextProps) {
   const { ranked, unknown } = useMemo(() => rankSteps(insights), [insights])
   const [isWhole, setWhole] = useState(false)
@@ -72,7 +72,7 @@ export function FixNext({ insights, problems, days, project, typeNames, paths }:
   )
 }
 
-/** A step's problem of this type, or else the step's problem with the most cases. */
+/** The step's problem with this error type, or else its problem with the most cases. */
 function problemOf(problems: readonly Problem[], stepId: string, errorType: string | undefined): Problem | undefined {
   const ofStep = problems.filter(problem => problem.stepId === stepId && problem.state !== 'dismissed')
   return ofStep.find(problem => problem.errorType === errorType) ?? ofStep[0]

@@ -98,7 +98,7 @@ const NO_PROBLEMS: Problem[] = []
 
 interface FindingsProps {
   insights: Insights
-  /** The first page of the project's problems, most cases first. */
+  /** The first page of the project's problems. The problems with the most cases come first. */
   problems: readonly Problem[]
   before: Insights | undefined
   days: WindowDays

@@ -4,7 +4,7 @@ import { type Bucket, bucketEnd, type TimeRange } from './window.ts'
 
 type SpanFilters = Partial<Record<SpanFilterName, string | null>>
 
-/** The paths to what numbers count: exactly those spans or traces. */
+/** The paths to exactly the spans or traces that a number counts. */
 export interface Paths {
   /** The decisions made in a period, or in one of its buckets. */
   decisions: (filters?: SpanFilters, bucket?: Bucket) => string

@@ -6,7 +6,7 @@ import type { TimeRange } from './window.ts'
 /** How often to poll a new project. */
 const WATCH_MS = 4_000
 
-/** A project's insights for a period. The previous period shows until the next one is loaded. */
+/** A project's insights for a period. The previous period stays on the page until the next one is loaded. */
 export const insightsQuery = (projectSlug: string, { from, to }: TimeRange) =>
   queryOptions({
     queryKey: ['insights', projectSlug, from, to],
@@ -14,7 +14,7 @@ export const insightsQuery = (projectSlug: string, { from, to }: TimeRange) =>
     placeholderData: (last, query) => (query?.queryKey[1] === projectSlug ? last : undefined),
   })
 
-/** Whether a project is new: it has no traces, or only one without a review. */
+/** Whether a project is new: it has no traces, or just one, which nobody has reviewed. */
 export const isNewProject = ({ traces, nextCursor }: TraceList): boolean =>
   nextCursor === null && traces.every(({ reviewedCount }) => reviewedCount === 0)
 

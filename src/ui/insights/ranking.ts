@@ -1,11 +1,11 @@
 import type { Insights } from '../api/wire.ts'
 
 /*
- * Ranks steps by the minimum number of corrections to expect from the live version, which writes a step's outputs from
- * now on, if there are as many outputs as in the period.
+ * Ranks steps by the minimum number of corrections to expect from the live version if there are as many outputs as in
+ * the period. The live version writes a step's outputs from now on.
  */
 
-/** Current decisions. */
+/** Counts of current decisions. */
 export interface Decided {
   accepted: number
   corrected: number
@@ -13,7 +13,7 @@ export interface Decided {
 
 export const decidedOf = ({ accepted, corrected }: Decided): number => accepted + corrected
 
-/** With fewer decisions, a share isn't meaningful. */
+/** With fewer decisions than this, a share isn't meaningful. */
 export const FEW_DECISIONS = 10
 
 /** The two-sided 95% quantile of the standard normal distribution. */
@@ -23,7 +23,7 @@ const Z = 1.959964
  * Wilson's score interval: the 95% confidence interval of a share, given `part` of `whole`. Unlike the share alone, it
  * ranks 1 of 1 below 30 of 30. It holds for few trials and for shares near 0 and 1, where the textbook interval fails.
  * E. B. Wilson, "Probable Inference, the Law of Succession, and Statistical Inference", Journal of the American
- * Statistical Association 22 (1927), 209-212. Without trials, it's 0 to 1.
+ * Statistical Association 22 (1927), 209-212. If there are no trials, the interval is 0 to 1.
  */
 export function wilsonInterval(part: number, whole: number): { low: number; high: number } {
   if (whole <= 0) return { low: 0, high: 1 }
@@ -48,11 +48,11 @@ export interface RankedStep extends Decided {
   outputs: number
   /** Unreviewed outputs. */
   waiting: number
-  /** Newest first, without outputs that don't name a version. */
+  /** Newest first. Leaves out outputs that don't name a version. */
   versions: VersionDecided[]
-  /** The active version, if it has enough decisions to rank the step by it alone. */
+  /** The active version, if it has enough decisions for the step to be ranked by that version alone. */
   active: VersionDecided | null
-  /** Whether people correct the active version significantly more or less often than the previous one; null if not. */
+  /** Whether people correct the active version more or less often than the previous one. Null if not significantly. */
   trend: 'worse' | 'better' | null
   /** The minimum number of corrections to expect: `outputs` times `rate.low`, rounded down. */
   expected: number
@@ -61,8 +61,8 @@ export interface RankedStep extends Decided {
 }
 
 /**
- * Steps with corrections, most expected corrections first; and steps with too few decisions to rank, most unreviewed
- * outputs first.
+ * Steps with corrections, starting with the most expected corrections; and steps with too few decisions to rank,
+ * starting with the most unreviewed outputs.
  */
 export function rankSteps({ steps, days, promptVersions }: Insights): { ranked: RankedStep[]; unknown: RankedStep[] } {
   const byStep = Map.groupBy(days, ({ stepId }) => stepId)
@@ -80,7 +80,7 @@ export function rankSteps({ steps, days, promptVersions }: Insights): { ranked: 
   }
 }
 
-/** The decisions that rank a step. */
+/** The decisions by which a step is ranked. */
 export const decidedIn = (step: RankedStep): Decided => step.active ?? step
 
 function rankedStep(
@@ -121,7 +121,7 @@ function trendOf(active: VersionDecided, versions: readonly VersionDecided[]): R
   return now.high < then.low ? 'better' : null
 }
 
-/** The previous version of the same prompt that has decisions. */
+/** The latest earlier version of the same prompt that has decisions. */
 export const versionBefore = (
   { version }: VersionDecided,
   versions: readonly VersionDecided[],

@@ -37,7 +37,7 @@ interface ChartSectionProps extends Omit<SectionProps, 'controls'> {
   table: () => ReactNode
 }
 
-/** A section with a chart, or the table of its numbers. */
+/** A section with a chart, or with a table of the chart's numbers. */
 export function ChartSection({ chart, table, ...props }: ChartSectionProps) {
   const [isTable, setTable] = useState(false)
   return (

@@ -3,12 +3,12 @@ import { type Bucket, bucketIndex } from './window.ts'
 
 /** The decisions of one reviewer, or of several combined. */
 export interface Reviewer {
-  /** A key without a person's name. */
+  /** A key that contains no person's name. */
   key: string
   /** Null for several reviewers combined. */
   userId: string | null
   name: string
-  /** The number of its color and pattern, which depends on the person and rarely on who else reviewed. */
+  /** The number of the bar's color and pattern. It depends on the person, and rarely on who else reviewed. */
   style: number
   total: number
   activeDays: number

@@ -19,7 +19,7 @@ export function usageByBucket({ useDays }: Pick<Insights, 'useDays'>, buckets: r
   })
 }
 
-/** The steps and versions, the most expensive first; without costs, the ones with the most tokens first. */
+/** The versions of all steps, most expensive first. If costs are equal or unknown, more tokens come first. */
 export const rankedVersions = ({ versions }: Pick<Insights, 'versions'>): Insights['versions'] =>
   versions.toSorted(
     (left, right) =>
@@ -28,6 +28,6 @@ export const rankedVersions = ({ versions }: Pick<Insights, 'versions'>): Insigh
       (left.stepId < right.stepId ? -1 : 1),
   )
 
-/** All tokens of model calls. */
+/** The total number of input and output tokens. */
 export const tokensIn = ({ inputTokens, outputTokens }: NonNullable<Insights['usage']>): number =>
   inputTokens + outputTokens

@@ -11,7 +11,7 @@ export interface TimeRange {
   to: string
 }
 
-/** The period in `?days=`, by default 30. */
+/** The period in `?days=`. The default is 30 days. */
 export const windowNamed = (text: string | null): WindowDays => WINDOWS.find(days => String(days) === text) ?? 30
 
 /** The period that ends with the UTC day of `moment` (milliseconds since 1970), and the period before it. */
@@ -21,11 +21,11 @@ export function windowsAt(moment: number, days: WindowDays): { current: TimeRang
   return { current: { from: isoAt(days), to: isoAt(0) }, before: { from: isoAt(2 * days), to: isoAt(days) } }
 }
 
-/** Days shown as one point or bar. */
+/** One or more days, shown as one point or bar. */
 export interface Bucket {
   /** The first day, `YYYY-MM-DD`. */
   from: string
-  /** Its number of days. A period's first week may be partial. */
+  /** The number of days. A period's first week may be partial. */
   days: number
 }
 
@@ -33,7 +33,7 @@ export interface Bucket {
 const MAX_SINGLE_DAYS = 31
 const WEEK = 7
 
-/** A period's days, or weeks that end with its last day, oldest first. */
+/** A period's days, or its weeks if it's long, oldest first. The last week ends on the period's last day. */
 export function bucketsOf({ from, to }: TimeRange): Bucket[] {
   const first = Date.parse(from)
   const total = Math.round((Date.parse(to) - first) / DAY_MS)
@@ -48,7 +48,7 @@ export function bucketsOf({ from, to }: TimeRange): Bucket[] {
 /** The end of a bucket (ISO 8601, UTC), exclusive. */
 export const bucketEnd = ({ from, days }: Bucket): string => new Date(Date.parse(from) + days * DAY_MS).toISOString()
 
-/** The index of the bucket that contains a day; -1 for an earlier day. */
+/** The index of the bucket that contains a day; -1 if the day is before the first bucket. */
 export const bucketIndex = (buckets: readonly Bucket[], day: string): number =>
   buckets.findLastIndex(({ from }) => from <= day)
 

@@ -6,11 +6,11 @@ export const FOLDED_STRING_LENGTH = 1_200
 const FOLDED_CHILDREN = 200
 const OPEN_DEPTH = 3
 
-/** A line of a value: a scalar, an empty object or array, or the first line of one whose children follow. */
+/** A line of a value: a scalar, an empty object or array, or the first line of one that isn't empty. */
 export interface JsonRow {
   /** A JSON pointer (RFC 6901), which distinguishes `{"a.b": 1}` from `{"a": {"b": 1}}`. */
   pointer: string
-  /** The dotted path, as in the API; '' for a value on a single line. */
+  /** The dotted path, as in the API; '' if the whole value has a single line. */
   path: string
   /** The field's name, or an item's index; null for the value itself. */
   name: string | null
@@ -26,7 +26,7 @@ const isOpenByDefault = (depth: number, size: number): boolean => depth < OPEN_D
 
 /**
  * The lines of a value, top to bottom. The value itself has a line only if it has no children. `toggled` contains
- * the pointers that were opened or closed. Not recursive: values may be deep.
+ * the pointers of the lines that were opened or closed. Not recursive, because values may be deeply nested.
  */
 export function jsonRows(root: Json, toggled: ReadonlySet<string>): JsonRow[] {
   const rows: JsonRow[] = []
@@ -41,7 +41,7 @@ export function jsonRows(root: Json, toggled: ReadonlySet<string>): JsonRow[] {
   return rows
 }
 
-/** The toggled set that shows the line with this path, or its closest ancestor. */
+/** Extends `toggled` so that the line with this path, or its closest ancestor, is visible. */
 export function toggledToShow(root: Json, path: string, toggled: ReadonlySet<string>): ReadonlySet<string> {
   const needed = new Set(toggled)
   for (const { pointer, depth, size } of ancestorsOf(root, path)) {

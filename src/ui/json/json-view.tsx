@@ -34,8 +34,8 @@ const NO_LINKS: ReadonlyMap<string, () => void> = new Map()
 type ContentProps = Required<Pick<JsonViewProps, 'value' | 'label' | 'maxHeight'>> & Pick<JsonViewProps, 'marked'>
 
 /**
- * A value for reading: text as text or Markdown, objects and arrays as a tree that folds. Only visible lines
- * are rendered, and nothing in the value is ever treated as HTML. Its source can be searched.
+ * A value for reading: strings as plain text or Markdown, objects and arrays as a tree that folds. Only visible lines
+ * are rendered, and nothing in the value is ever treated as HTML. The value's source can be searched.
  */
 export function JsonView({ value, label, marked, maxHeight = '60vh', links = NO_LINKS }: JsonViewProps) {
   const [mode, setMode] = useState<'read' | 'source'>('read')
@@ -186,7 +186,7 @@ const Name = ({ name }: { name: string }) => (
   </span>
 )
 
-/** Whether a value is text for people, rather than a name or an ID. */
+/** Whether a value is text for people to read, rather than a name or an ID. */
 const isProse = (value: Json): boolean =>
   typeof value === 'string' && (isMarkdown(value) || /\n|\S\s+\S+\s+\S/.test(value.slice(0, 1_000)))
 

@@ -16,7 +16,7 @@ export interface ScrollBoxProps {
   children: ReactNode
 }
 
-/** The height in pixels up to which a box shows everything at once. Browsers take seconds to lay out a megabyte. */
+/** The maximum height of an expanded box, in pixels. Browsers take seconds to lay out a megabyte. */
 const MAX_EXPANDED_HEIGHT = 8_000
 
 /** A box that scrolls. If part of its content is hidden, it says so and offers to show all. */

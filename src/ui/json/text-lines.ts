@@ -24,7 +24,7 @@ export function linesOf(text: string): TextLine[] {
   return lines
 }
 
-/** Never splits a surrogate pair. */
+/** Moves a split that would divide a surrogate pair. */
 const splitAt = (text: string, at: number, end: number): number =>
   at < end && /[\ud800-\udbff]/.test(text.charAt(at - 1)) ? at - 1 : at
 
@@ -34,7 +34,7 @@ export interface Match {
   end: number
 }
 
-/** Enough to step through, and few enough to keep. */
+/** Enough matches to step through, and few enough to keep in memory. */
 export const MAX_MATCHES = 10_000
 
 /** Finds a string in another, ignoring case. */
@@ -60,7 +60,7 @@ export function lastAtOrBefore(items: readonly { start: number }[], place: numbe
   return low - 1
 }
 
-/** The parts of a line, in order. `match` is the index of the match that a part belongs to. */
+/** A part of a line. `match` is the index of the match that the part belongs to, if there is one. */
 export interface LinePart {
   text: string
   match: number | undefined

@@ -3,7 +3,7 @@ import { ScrollBox } from './scroll-box.tsx'
 import classes from './virtual-lines.module.css'
 import type { VirtualLinesProps } from './windowed-lines.tsx'
 
-/** Up to this many, all lines are rendered. Most values are shorter and don't need the script for windowing. */
+/** Lists up to this long are rendered in full. Most values are shorter and don't need the script for windowing. */
 const MAX_LINES = 200
 
 const WindowedLines = lazy(async () => ({ default: (await import('./windowed-lines.tsx')).WindowedLines }))

@@ -4,7 +4,7 @@ import { CitedText } from './cited-text.tsx'
 import classes from './markdown.module.css'
 import { isMarkdown } from './syntax.ts'
 
-/** The parser is loaded with the first Markdown. */
+/** The parser is loaded when Markdown is first shown. */
 const Rendered = lazy(async () => ({ default: (await import('./render.tsx')).RenderedMarkdown }))
 
 /** A pipeline's text for reading: formatted if it's Markdown, otherwise unchanged. */

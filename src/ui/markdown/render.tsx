@@ -7,7 +7,7 @@ import classes from './markdown.module.css'
 
 type Node = MarkdownToJSX.ASTNode
 
-/** Tags in the text stay text. Links keep their targets, which `hrefOf` checks. */
+/** Tags in the text stay text. Links keep their targets, which `webAddress` checks. */
 const OPTIONS: MarkdownToJSX.Options = {
   disableParsingRawHTML: true,
   ignoreHTMLBlocks: true,
@@ -110,7 +110,7 @@ function rendered(node: Node, depth: number): ReactNode {
       return <hr />
     case RuleType.htmlComment:
       return <ShownText text={`<!--${node.text}-->`} />
-    // The definitions of `refCollection`, and tags, which aren't parsed.
+    // Definitions, which `refCollection` contains, and tags, which aren't parsed.
     case RuleType.footnote:
     case RuleType.ref:
     case RuleType.htmlBlock:

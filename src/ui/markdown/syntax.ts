@@ -1,7 +1,7 @@
 /** Longer text is shown unformatted, because parsing it would block the page. */
 export const MAX_MARKDOWN_LENGTH = 20_000
 
-/** Blocks at the start of a line, or bold, code, and links within one. Each repetition is bounded or on one line. */
+/** Blocks at the start of a line, or bold text, code, and links within a line. Each repetition has a limit. */
 const SYNTAX =
   /(?:^|\n) {0,3}(?:#{1,6} \S|[-*+] \S|\d{1,9}[.)] \S|> ?\S|```|~~~|\|.{1,2000}\|)|\*\*\S|`[^`\n]{1,300}`|\[[^[\]\n]{1,300}\]\([^()\s]{1,300}\)/
 
