@@ -61,7 +61,7 @@ test('three people review a step blind, and an adjudicator settles their disagre
     await each.goto('/review')
     await showsItem(each, 0)
     await expect(each.getByRole('note')).toHaveText(
-      "This output needs votes from 3 reviewers. Your decision counts as one vote. You won't see the others' reviews until the output is decided.",
+      "This output needs votes from 3 reviewers. Your decision counts as one vote. You won't see the others' reviews until there's a decision on the output.",
     )
     await each.keyboard.press('a')
     await showsItem(each, 1)
@@ -154,7 +154,7 @@ test('says what undoing an adjudication does before somebody undoes it', async (
   await expect(page.getByRole('region', { name: 'Votes' })).toContainText('Kofi')
   await expectAccessibleOnEveryScreen(page)
   await page.getByRole('button', { name: 'Undo review' }).click()
-  await expect(page.getByText('The output is decided once 3 reviewers have voted and agree.')).toBeVisible()
+  await expect(page.getByText("The output's review is complete once 3 reviewers have voted and agree.")).toBeVisible()
   await expect(page.getByRole('region', { name: 'Votes' })).toBeHidden()
   await expect.poll(async () => (await datasetOf(organization))?.items).toBe(0)
 

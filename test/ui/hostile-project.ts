@@ -3,7 +3,7 @@ import * as v from 'valibot'
 import { type Event, newOrganization, type Organization } from './organization.ts'
 import { time } from './sample-project.ts'
 
-/** A string that may be mistaken for code or markup, and part of it exactly as pages must show it. */
+/** A string that may be mistaken for code or markup, and a part of it that pages must show unchanged. */
 interface HostileText {
   name: string
   text: string

@@ -57,7 +57,9 @@ test('an item shows what its output is based on, and a citation links to its sou
 
 const Located = v.object({ trace: v.object({ id: v.string() }) })
 
-test('a trace shows on request what an output is based on, and citations in its text link there', async ({ page }) => {
+test('on request, a trace shows what an output is based on, and citations in the output link to the sources', async ({
+  page,
+}) => {
   const span_id = randomUUID()
   const output =
     'Points expire after **24 months** [3]; see `loyalty` and [the loyalty page](https://example.com/loyalty).\n\n' +
@@ -113,7 +115,9 @@ test('a manager edits the guideline next to the item, and a reviewer can only re
   await expect(other.getByRole('button', { name: 'Edit guideline' })).toHaveCount(0)
 })
 
-test('a reviewer says what is wrong with an output without rewriting it, and nothing is decided', async ({ page }) => {
+test('a reviewer says what is wrong with an output without rewriting it, which records no decision', async ({
+  page,
+}) => {
   await open(page, item())
   await expect(page.getByRole('button', { name: /^Accept/ })).toBeEnabled()
   await page.keyboard.press('w')
@@ -158,7 +162,7 @@ test('an output marked as wrong becomes a correction with the chosen error type'
   const changes = page.getByRole('region', { name: 'Changes' })
   await expect(changes).toContainText('You marked this output as wrong.')
   await expect(changes).not.toContainText('Saving accepts the output')
-  // Saving would accept it.
+  // Saving the unchanged output would accept it.
   await page.keyboard.press('Control+Enter')
   await expect(page.getByRole('alert').filter({ hasText: 'You marked this output as wrong' })).toBeVisible()
   await page.getByRole('region', { name: 'Edit', exact: true }).getByLabel('answer').fill('After 24 months.')

@@ -10,7 +10,7 @@ import { expect, signIn, test } from './test.ts'
 
 /** The walk in docs/the-loop.md, as written there: with the keyboard alone, and without copying a value. */
 
-/** More Tab presses than reaching the next control takes on any page of the walk. */
+/** On every page of the walk, reaching the next control takes fewer Tab presses than this. */
 const MAX_TABS = 80
 
 /** Lets the example import the client's source, because the tests don't build the client. */

@@ -5,7 +5,7 @@ import { type OwnModel, ROOT_CAUSE, useOwnModel } from './model.ts'
 import { type SampleProject, sampleProject } from './sample-project.ts'
 import { expect, signIn, test } from './test.ts'
 
-/** Judges outputs that say "About" as different, and all others as the same. The sample also asks for a root cause. */
+/** Outputs that say "About" are different; all others are the same. The sample project also asks for a root cause. */
 const REPLIES: readonly Reply[] = [
   ROOT_CAUSE,
   { when: 'About', answer: { reason: 'It says about, which is not exact.', same: false } },

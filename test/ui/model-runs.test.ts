@@ -5,7 +5,7 @@ import { type OwnModel, ROOT_CAUSE, useOwnModel } from './model.ts'
 import { answer, type SampleProject, sampleProject } from './sample-project.ts'
 import { expect, signIn, test } from './test.ts'
 
-/** Right about the corrected item and the first one, and slow on the others. The sample also asks for a root cause. */
+/** Right for the corrected item and the first one, slow for the rest. The sample project also asks for a root cause. */
 const REPLIES: readonly Reply[] = [
   ROOT_CAUSE,
   { when: 'Question 0:', answer: answer(0) },

@@ -14,7 +14,7 @@ interface Opened {
   name: string
   path: () => string
   act: (page: Page) => Promise<void>
-  /** The element that then appears. */
+  /** The element that appears as a result. */
   shown: (page: Page) => Locator
 }
 

@@ -5,7 +5,8 @@ import { answered, STEP } from './sample-project.ts'
 import { expect, signIn, test } from './test.ts'
 
 /*
- * A project with two problems: three corrections with a named type, and one without.
+ * A project with two problems: one with three corrections of the same error type, and one with a correction that has no
+ * error type.
  */
 
 const TYPE = 'context_misinterpretation'

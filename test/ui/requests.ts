@@ -8,7 +8,7 @@ type Requests = Pick<ReadonlySet<Request>, 'has'>
 
 /**
  * Tracks a page's requests. Returns a function that waits until no request has started or ended for `quietMs`, only
- * `held` requests are in flight, and all scripts that arrived have run, unless they import one that's held.
+ * `held` requests are in flight, and all scripts that arrived have run, unless they import a script that's held.
  */
 function followRequests(page: Page) {
   const inFlight = new Set<Request>()

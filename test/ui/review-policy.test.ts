@@ -62,7 +62,7 @@ test('a policy shows what it offers before it is saved, and the queue follows it
   await expect(page.getByRole('main')).toContainText('answer')
 
   await page.goto('/settings/review-policy?project=support')
-  await page.getByRole('button', { name: 'Review embed-query like other steps' }).click()
+  await page.getByRole('button', { name: 'Review embed-query: Same as other steps' }).click()
   await expect(page.getByRole('switch', { name: 'People review embed-query' })).toBeChecked()
   await page.getByRole('button', { name: 'Save' }).click()
   await expect(page.getByText('Review policy saved.')).toBeVisible()

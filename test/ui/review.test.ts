@@ -58,7 +58,7 @@ async function showsNextAtOnce(page: Page, key: string, index: number): Promise<
   await page.unrouteAll({ behavior: 'wait' })
 }
 
-test('filters the queue from the keyboard, and starts at its first item again', async ({ page, context }) => {
+test('filters the queue from the keyboard, and goes back to its first item', async ({ page, context }) => {
   const { organization, ada } = await withQueue(3)
   await signIn(context, ada.key)
   await page.goto(`/review?project=${organization.project.slug}`)
@@ -313,7 +313,10 @@ test("two reviewers of one item see each other's decisions and lose no text", as
     })
 })
 
-test('an item that someone else holds can be decided only after a takeover', async ({ page, context }) => {
+test('a reviewer can decide on an item that someone else holds only after taking it over', async ({
+  page,
+  context,
+}) => {
   const { organization, spanIds, ada, kofi } = await withQueue(2)
   await organization.call('POST', '/api/review-queue/claim', { spanIds }, ada.key)
   await signIn(context, kofi.key)

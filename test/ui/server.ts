@@ -1,7 +1,7 @@
 import { newServer, PROJECT } from '../scripts/server.ts'
 
 /**
- * Starts the server for all tests as `npm start` does, but without the demo, and allows webhooks to this machine.
+ * Starts the server for all tests as `npm start` does, but without the demo and with webhooks to this machine allowed.
  * Returns a function that stops the server and removes its state. If the environment names a server, the tests use that
  * one instead.
  */
@@ -26,7 +26,7 @@ export default async function serve(): Promise<() => Promise<void>> {
 export async function useOwnServer(variables: Readonly<Record<string, string>>): Promise<() => Promise<void>> {
   const shared = serverUrl()
   const server = await newServer()
-  // Without a `.dev.vars`, the Worker gets the environment's variables.
+  // If there's no `.dev.vars`, the Worker gets the environment's variables.
   await server.start({ SEED: 'none', CLOUDFLARE_INCLUDE_PROCESS_ENV: 'true', ...variables })
   process.env[URL_VARIABLE] = server.url
   return async () => {

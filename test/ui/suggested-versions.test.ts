@@ -158,7 +158,7 @@ for (const [name, base, change, parts] of [
   ['text at the end', 'One.\n', [5, '', 'Two.'], ['', '', 'Two.', '']],
   ['a long line', 'x'.repeat(500), [250, '', '!'], [`…${'x'.repeat(240)}`, '', '!', `${'x'.repeat(240)}…`]],
 ] as const) {
-  test(`a change shows ${name} in its line`, () => {
+  test(`a change is shown within its lines: ${name}`, () => {
     const [start, before, after] = change
     const [lead, removed, added, tail] = parts
     expect(partsOf(base, { start, before, after })).toEqual({ lead, removed, added, tail })

@@ -41,7 +41,7 @@ test('selected traces are deleted after a confirmation that says how many', asyn
   await expect(page.getByRole('button', { name: /^Delete/ })).toBeHidden()
 })
 
-test('more traces than one call accepts are deleted in parts', async ({ page }) => {
+test('more traces than one call accepts are deleted in several calls', async ({ page }) => {
   await page.route('**/api/traces?*', async route => {
     const response = await route.fetch()
     const { traces, ...rest } = await response.json()

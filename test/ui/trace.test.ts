@@ -28,10 +28,7 @@ test('marks the chosen tab of a trace that was opened from the list', async ({ p
   await expect(tab).toHaveCSS('border-bottom-style', 'solid')
 })
 
-test('marks in the list, the tree, and the decision that an output changed after its review', async ({
-  page,
-  context,
-}) => {
+test('the list, the tree, and the decision show that an output changed after its review', async ({ page, context }) => {
   const { trace_id, span_id, path } = await withSpan(20)
   await sample.call('PUT', `/api/spans/${span_id}/review`, { decision: 'accept' })
   const changed = { trace_id, span_id, step_id: STEP, output: { answer: 'Another one.' }, timestamp: time(20_010) }
@@ -116,7 +113,7 @@ test("shows a call's model, tokens, and cost, and the trace's totals", async ({ 
   await expect(row.getByText('$0.00036')).toBeVisible()
 })
 
-test('a span that someone else holds can be decided from its trace only after a takeover', async ({
+test('on the trace page, a reviewer can decide on a span that someone else holds only after taking it over', async ({
   page,
   context,
 }) => {
@@ -166,7 +163,10 @@ test('shows who is reviewing a span before anyone else decides on it', async ({ 
   await expect(accept).toBeEnabled()
 })
 
-test("a reviewer's own claim needs no takeover, and taking over another's is a choice", async ({ page, context }) => {
+test("a reviewer's own claim needs no takeover, and taking over someone else's claim is optional", async ({
+  page,
+  context,
+}) => {
   const { span_id, path } = await withSpan(25)
   const [amina, yaw] = [await sample.reviewer('Amina'), await sample.reviewer('Yaw')]
   await sample.call('POST', '/api/review-queue/claim', { spanIds: [span_id] }, amina.key)

@@ -198,7 +198,7 @@ test('columns are chosen and ordered from the keyboard, remembered, and reset', 
   await expect(page.getByRole('columnheader', { name: 'Metadata' })).toHaveCount(0)
 })
 
-test('columns that another version of the app stored are left out', async ({ page }) => {
+test('stored columns that the app does not know are left out', async ({ page }) => {
   await page.addInitScript(() => localStorage.setItem('countersign.traces.columns', '["mood","name","cost","name"]'))
   await open(page)
   await expect(columnNames(page)).toHaveText(['Name', 'Cost'])

@@ -71,7 +71,7 @@ test('Markdown is rendered without loading or running anything', async ({ page }
   await expect(output).toContainText('U+202E')
   await expect(output.getByRole('link', { name: 'Image: A pixel' })).toBeVisible()
   await expect(output.locator('img, script, a[href^="javascript:" i], [onmouseover]')).toHaveCount(0)
-  // The headings in it aren't the page's.
+  // Headings in the value aren't headings of the page.
   await expect(output.getByRole('heading', { name: 'Warranty' })).toHaveCount(0)
   expect(requested.filter(url => url.includes('example'))).toEqual([])
 

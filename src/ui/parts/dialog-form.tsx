@@ -27,7 +27,7 @@ interface DialogFormProps<Draft, Answer> {
   onOpen?: () => unknown
   /** Runs before the dialog closes; if it returns a promise, the dialog waits for it. */
   onDone?: (answer: Answer) => unknown
-  /** The notification that follows. */
+  /** The notification to show afterward. */
   notice?: (answer: Answer) => string
   children: (draft: Draft, change: (part: Partial<Draft>) => void, faults: FieldFaults) => ReactNode
 }

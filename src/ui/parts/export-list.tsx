@@ -3,7 +3,7 @@ import { ExportDialog } from './export-dialog.tsx'
 
 const FORMATS = [
   { value: 'jsonl', label: 'JSONL: every field' },
-  { value: 'csv', label: 'CSV: one row each' },
+  { value: 'csv', label: 'CSV: one row per item' },
 ] as const
 
 interface ExportListProps {

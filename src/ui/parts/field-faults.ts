@@ -3,7 +3,7 @@ import { Fault } from '../api/client.ts'
 export interface FieldFaults {
   /** The service's error for a field, if any. */
   of: (field: string) => string | undefined
-  /** The error, unless it is only about these fields. */
+  /** The whole error, or null if these fields show all of it. */
   rest: Error | null
 }
 

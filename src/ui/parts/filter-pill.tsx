@@ -4,7 +4,7 @@ import { ShownText } from '../json/shown-text.tsx'
 import { withParameters } from './parameters.ts'
 
 interface FilterPillProps {
-  /** The URL's parameter. */
+  /** The name of the URL parameter. */
   name: string
   label: string
   /** The filter's value in words. */

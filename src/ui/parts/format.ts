@@ -35,7 +35,9 @@ export function usageDetails({ inputTokens, cachedTokens, outputTokens, reasonin
 /** US dollars in the reader's format: to the cent, or with two significant digits below one cent. */
 export const dollars = (amount: number): string => (amount > 0 && amount < 0.01 ? smallSum : sum).format(amount)
 
-/** US dollars in a column, all with the number of decimals that gives the highest amount three significant digits. */
+/**
+ * US dollars in a column. All amounts have as many decimals as the highest amount needs for three significant digits.
+ */
 export function dollarColumn(amounts: readonly number[]): (amount: number) => string {
   const highest = Math.max(0, ...amounts)
   const digits = highest === 0 ? 2 : Math.min(9, Math.max(2, 2 - Math.floor(Math.log10(highest))))
@@ -47,7 +49,7 @@ export function dollarColumn(amounts: readonly number[]): (amount: number) => st
 /** US dollars with two significant digits, as on an axis. */
 export const roundDollars = (amount: number): string => (amount === 0 ? sum : smallSum).format(amount)
 
-/** A share in percent, or '–' if the whole is 0. It's 0% or 100% only if that's exact. */
+/** A share as a percentage, or '–' if the whole is 0. The result is 0% or 100% only if that's the exact value. */
 export function share(part: number, whole: number): string {
   if (whole === 0) return '–'
   const ratio = part / whole
@@ -59,7 +61,7 @@ export function share(part: number, whole: number): string {
 /** Milliseconds in readable units: `840 ms`, `1.2 s`, `3 min 5 s`, `2 h 10 min`. */
 export function duration(milliseconds: number | null): string {
   if (milliseconds === null) return '–'
-  // From here on, rounding would give 1,000 ms.
+  // Longer durations would be rounded to 1,000 ms.
   if (milliseconds < 999.5) return `${Math.round(milliseconds)} ms`
   if (milliseconds < 59_950) return `${(milliseconds / 1_000).toFixed(1)} s`
   const seconds = Math.round(milliseconds / 1_000)

@@ -4,16 +4,16 @@ export interface Shortcut<Command extends string> {
   keys: readonly string[]
   command: Command
   label: string
-  /** Whether holding the key repeats it. */
+  /** Whether holding the key down repeats the command. */
   isRepeatable?: boolean
 }
 
 type Pressed = Pick<KeyboardEvent, 'key' | 'code' | 'ctrlKey' | 'metaKey' | 'altKey' | 'isComposing' | 'repeat'>
 
 /**
- * The command for a pressed key, if any. `isTyping`: the key was pressed in a text field, which takes letters. Holding
- * a key down triggers its command only once, unless the shortcut is repeatable. Keyboards without Latin letters are
- * matched by the key's position.
+ * The command for a pressed key, if any. `isTyping` means that the key was pressed in a text field, which takes
+ * letters. Holding a key down triggers its command only once, unless the shortcut is repeatable. On keyboards without
+ * Latin letters, a key is matched by its position.
  */
 export function commandOf<Command extends string>(
   shortcuts: readonly Shortcut<Command>[],
@@ -30,7 +30,7 @@ export function commandOf<Command extends string>(
 const isPressed = (keys: readonly string[], name: string | undefined): boolean =>
   name !== undefined && (keys[0] === '1-9' ? /^[1-9]$/.test(name) : keys.join('+').toLowerCase() === name)
 
-/** A pressed key as shortcuts name it; undefined if it's for a text field or the browser. */
+/** The name that shortcuts use for a pressed key; undefined if the key is for a text field or the browser. */
 function nameOf(pressed: Pressed, isTyping: boolean): string | undefined {
   const isMod = pressed.ctrlKey || pressed.metaKey
   if (pressed.key === 'Enter') return isMod && !pressed.altKey ? 'mod+enter' : undefined

@@ -15,7 +15,7 @@ interface ReviewStateProps {
   state: ShownReviewState
   /** Whether the output changed after its review, so that it has to be reviewed again. */
   isStale?: boolean
-  /** Whether to show that as an icon only. */
+  /** Whether only the icon shows that the output changed. */
   isCompact?: boolean
 }
 

@@ -5,6 +5,6 @@ export function saveFile(file: Blob, name: string): void {
   link.href = address
   link.download = name
   link.click()
-  // The browser reads it after the click.
+  // The browser still reads the URL after the click.
   setTimeout(() => URL.revokeObjectURL(address), 60_000)
 }

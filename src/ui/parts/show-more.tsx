@@ -13,7 +13,7 @@ interface ShowMoreProps {
     error: Error | null
     fetchNextPage: () => unknown
   }
-  /** Whether it continues only on a click. */
+  /** Whether the next page loads only on a click. */
   isPaused?: boolean
   /** How far back (ISO 8601) the search went. */
   searchedTo?: string | null | undefined

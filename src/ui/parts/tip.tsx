@@ -54,7 +54,7 @@ export function Tip({ label, children }: PropsWithChildren<{ label: string }>) {
   )
 }
 
-/** Above the element, or below it at the top of the window. It never extends past the window's nearer side. */
+/** Above the element, or below it if there's no room above. The tip never extends past the window's nearer side. */
 function placeBeside({ left, right, top, bottom }: DOMRect): CSSProperties {
   const vertical = top > HEIGHT ? { bottom: innerHeight - top + GAP } : { top: bottom + GAP }
   const middle = (left + right) / 2

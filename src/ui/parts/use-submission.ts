@@ -4,7 +4,7 @@ import { useRef } from 'react'
 interface SubmissionOptions<Input, Answer> {
   send: (input: Input) => Promise<Answer>
   onDone?: (answer: Answer, input: Input) => unknown
-  /** For callers that don't show `error` in the page. */
+  /** For callers that don't show `error` on the page. */
   onFault?: (error: Error) => unknown
 }
 

@@ -2,7 +2,7 @@ import { notifications } from '@mantine/notifications'
 
 const ID = 'rate limit'
 
-/** Shows that the page is waiting for the rate limit. */
+/** Shows that the page is waiting because of the rate limit. */
 export function showWait(seconds: number): void {
   notifications.hide(ID)
   notifications.show({

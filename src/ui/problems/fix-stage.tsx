@@ -49,7 +49,7 @@ export function FixStage({ problem, project, prompt, hasNoPrompt }: FixStageProp
       ) : (
         <Text size="sm" c="dimmed">
           {hasNoPrompt
-            ? "This step has no prompt, so no version can be linked. Fix it in the pipeline's code or in a knowledge doc, or create the prompt."
+            ? "This step has no prompt, so no version can be linked. Fix the problem in the pipeline's code or in a knowledge doc, or create a prompt."
             : 'Link a new version of the prompt to this problem.'}
         </Text>
       )}

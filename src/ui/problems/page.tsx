@@ -111,7 +111,7 @@ interface StateGroupProps {
   names: ReadonlyMap<string, string>
 }
 
-/** The problems in a state, the one with the most cases first. */
+/** The problems in a state, starting with the one that has the most cases. */
 function StateGroup({ state, problems, project, days, names }: StateGroupProps) {
   const titleId = useId()
   const windows = windowsAt(Date.now(), days)

@@ -6,7 +6,7 @@ import type { ProblemState } from './states.tsx'
 
 const PAGE_SIZE = 100
 const FOLLOW_MS = 5_000
-/** Examples per request. They have previews of their values. */
+/** How many examples to request at a time. Their values are previews. */
 const EXAMPLES = 25
 
 /** A project's problems in a period, most cases first. */

@@ -13,7 +13,7 @@ export interface Claims {
   want: (spanIds: readonly string[]) => void
   /** Drops a claim after a review has ended it. */
   forget: (spanId: string) => void
-  /** Claims a refused span again. */
+  /** Tries again to claim a refused span. */
   reclaim: (spanId: string) => void
   heartbeat: () => void
   /** Releases all claims as the page closes. */
@@ -52,7 +52,7 @@ export function createClaims({ claim, heartbeat, release }: ClaimCalls): Claims 
         }
       }
     } catch {
-      // Without a claim, the etag still catches conflicting reviews. The next move tries again.
+      // Even if a claim fails, the etag catches conflicting reviews. The next move tries again.
     } finally {
       isBusy = false
     }

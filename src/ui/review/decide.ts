@@ -107,7 +107,7 @@ function send(seen: SpanOfTrace, request: Decision): Promise<SpanOfTrace> {
   )
 }
 
-/** Makes the next call for a span wait for this one. */
+/** Makes the next call for a span wait for this call. */
 function queue(spanId: string, sent: Promise<SpanOfTrace>): Promise<SpanOfTrace> {
   pendingCalls.set(spanId, sent)
   const end = () => pendingCalls.get(spanId) === sent && pendingCalls.delete(spanId)

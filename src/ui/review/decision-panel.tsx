@@ -46,11 +46,11 @@ interface DecisionPanelProps {
   /** Whether drafts survive a reload in this browser. */
   isDraftKept: boolean
   isEditing: boolean
-  /** Why the item can't be decided now; undefined if it can. */
+  /** Why the reviewer can't decide on the item now; undefined if they can. */
   disabledReason: string | undefined
   /** Whether the decision on this span can be undone. */
   isDecided: boolean
-  /** Whether it's a vote, so that undoing withdraws it. */
+  /** Whether the decision is a vote, so that undoing it withdraws the vote. */
   isVote: boolean
   /** Whether the reader is an adjudicator deciding on other people's votes. */
   isAdjudicating: boolean

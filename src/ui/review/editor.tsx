@@ -95,7 +95,7 @@ export function Editor({ output, text, onChange, schema, faults, isWrong }: Edit
           />
         )}
         {mode === 'json' && <JsonSide text={text} onChange={onChange} />}
-        {/* Below the editor, so that it doesn't jump during typing. */}
+        {/* Below the editor, so that the editor doesn't jump during typing. */}
         {fault !== undefined && mode === 'json' && <NotJson fault={fault}>Your draft is kept.</NotJson>}
       </section>
       <Changes output={output} value={value} text={text} faults={faults} isWrong={isWrong} />

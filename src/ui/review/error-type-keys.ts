@@ -2,7 +2,7 @@ import type { ErrorTypes } from '../api/wire.ts'
 
 export type ErrorType = ErrorTypes['errorTypes'][number]
 
-/** The error types that have a key. Reviewers choose the model's errors most often. */
+/** The error types that have a key. AI errors come first, because reviewers choose them most often. */
 export const typesWithKeys = (errorTypes: readonly ErrorType[]): ErrorType[] =>
   errorTypes
     .filter(({ isEnabled }) => isEnabled)

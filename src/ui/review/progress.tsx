@@ -16,7 +16,7 @@ interface ProgressProps {
   assigned: number | undefined
   remaining: number | undefined
   isMinimum: boolean
-  /** This reviewer's votes and, as insights count them, current decisions since midnight UTC. */
+  /** This reviewer's votes and current decisions since midnight UTC. Insights count decisions the same way. */
   today: number
   reviewerId: string
 }

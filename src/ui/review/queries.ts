@@ -38,8 +38,8 @@ export const queueQuery = (projectSlug: string | undefined, kind: QueueKind, fil
   })
 
 /**
- * A whole span as the reviewer first saw it, so that it never changes silently. If it has changed since, the etag
- * rejects the decision and the span is loaded again.
+ * A whole span as the reviewer first saw it, so that it never changes unnoticed. If the span has changed since then,
+ * its etag is outdated, so the service rejects the decision and the page loads the span again.
  */
 export const spanQuery = (spanId: string) =>
   queryOptions({
@@ -62,7 +62,7 @@ export async function saveGuideline(projectId: string, { id, stepId }: SpanOfTra
   void queryClient.invalidateQueries({ queryKey: ['sources'], refetchType: 'none' })
 }
 
-/** A span's trace with its feedback, and only the root of its spans. */
+/** A span's trace with its feedback, but with only its root span. */
 export const traceQuery = (traceId: string) =>
   queryOptions({
     queryKey: ['review', 'trace', traceId],

@@ -2,7 +2,7 @@ import type { Fault } from '../api/client.ts'
 import type { Json, SpanOfTrace } from '../api/wire.ts'
 import type { Draft } from './drafts.ts'
 
-/** A decision as the API takes it. */
+/** A decision in the form that the API accepts. */
 export interface Decision {
   decision: 'accept' | 'correct'
   approvedOutput?: Json
@@ -22,8 +22,8 @@ export interface Decided {
 }
 
 /**
- * Why a decision failed. A `fault` with `heldBy` means that someone else is reviewing the span; status 412, that it
- * changed since it was `seen`.
+ * Why a decision failed. A `fault` with `heldBy` means that someone else is reviewing the span. Status 412 means
+ * that the span has changed since it was `seen`.
  */
 export interface Trouble {
   request: Decision | 'reset'
@@ -39,7 +39,7 @@ export interface Sitting {
   undoable: readonly string[]
   troubles: ReadonlyMap<string, Trouble>
   skipped: ReadonlySet<string>
-  /** The spans whose decisions are being undone. They can't be claimed until that is done. */
+  /** The spans whose decisions are being undone. They can't be claimed until the undo is finished. */
   resetting: ReadonlySet<string>
   /** The time of each decision, in milliseconds since 1970. */
   decidedAt: readonly number[]
@@ -69,7 +69,7 @@ export const withSaved = (sitting: Sitting, spanId: string, decided: Decided): S
     ? { ...sitting, decided: new Map(sitting.decided).set(spanId, { ...decided, isSaved: true }) }
     : sitting
 
-/** The sitting as if the span had not been decided. */
+/** The sitting as if the reviewer hadn't decided on the span. */
 export const withoutDecision = (sitting: Sitting, spanId: string): Sitting => ({
   ...sitting,
   decided: without(sitting.decided, spanId),

@@ -8,7 +8,7 @@ import { count } from '../parts/format.ts'
 import { TextLink } from '../parts/text-link.tsx'
 import { traceQuery } from './queries.ts'
 
-/** Loads the whole trace's feedback, so it waits until a reviewer stays on an item. */
+/** The feedback of the whole trace loads only after a reviewer has stayed on an item for this long. */
 const DWELL_MS = 400
 
 /** Feedback on a span and on its trace as a whole. */

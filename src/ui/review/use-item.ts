@@ -163,7 +163,7 @@ export function useItem({ span, isWhole, projectSlug, onAdvance, onUndo }: ItemO
     /** Whether the decision from this sitting is a vote. */
     isVote: isVoting(span) && hasVoted(span, desk.actorId),
     isAdjudicator,
-    /** Whether this decision ends other people's vote. */
+    /** Whether this decision ends a vote among other reviewers. */
     isAdjudicating,
     isConflict,
     disabledReason,
@@ -219,7 +219,7 @@ export function useComment(span: SpanOfTrace, draft: Draft | undefined, write: (
   }
 }
 
-/** Says what has been saved. Clicks go through to what's below. */
+/** Confirms what was saved. Clicks pass through the message to the page below. */
 function confirm(saved: SpanOfTrace, actorId: string): void {
   const isVote = saved.review.state === 'unreviewed' && hasVoted(saved, actorId)
   const id = 'decided'
@@ -258,7 +258,7 @@ interface ItemStatus {
   isHeld: boolean
 }
 
-/** Why an item can't be decided now; undefined if it can. */
+/** Why the reviewer can't decide on an item now; undefined if they can. */
 function disabledReasonFor(
   { output, review }: SpanOfTrace,
   { isWhole, isConflict, isHeld }: ItemStatus,

@@ -60,7 +60,7 @@ export function useQueue(projectSlug: string, kind: QueueKind) {
   }
   const clearFilter = () => setParameters(withoutQueueFilter)
 
-  // A dispute has no votes left to claim. If two adjudicators decide at once, the etag catches that.
+  // A dispute has no votes left to claim. If two adjudicators decide at once, the etag catches the conflict.
   const isClaimable = (id: string) => kind === 'review' && !sitting.decided.has(id) && !sitting.resetting.has(id)
   useClaims([...(current === undefined ? [] : [current]), ...ahead].filter(isClaimable))
   useReadAhead(ahead, previews)

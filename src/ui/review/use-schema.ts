@@ -24,6 +24,6 @@ export function useSchema(span: SpanOfTrace, projectSlug: string | undefined): J
   return schemaIn(detail.versions.find(({ id }) => id === named)?.outputSchema ?? null)
 }
 
-/** The API returns an empty schema for a prompt without one. */
+/** The API returns an empty schema for a prompt that has none. */
 const schemaIn = (shown: Json): JsonObject | null =>
   typeof shown === 'object' && shown !== null && !Array.isArray(shown) && Object.keys(shown).length > 0 ? shown : null

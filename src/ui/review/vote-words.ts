@@ -18,12 +18,12 @@ export const hasVoted = ({ votes }: Pick<Voted, 'votes'>, actorId: string): bool
 
 const IF_UNDONE = 'If the decision is undone, these votes no longer count, and reviewers vote again.'
 
-/** How votes decide the output, or decided it, in a sentence. Null if it's one reviewer's decision. */
+/** How votes will decide or have decided on the output, in a sentence. Null if it's one reviewer's decision. */
 export function votingWords(span: Voted): string | null {
   const { review, reviewers, votes, isDisputed } = span
   if (isDisputed) return `The ${reviewers} reviewers disagree, so an adjudicator decides.`
   if (isUndecided(span))
-    return reviewers > 1 ? `The output is decided once ${reviewers} reviewers have voted and agree.` : null
+    return reviewers > 1 ? `The output's review is complete once ${reviewers} reviewers have voted and agree.` : null
   if (review.basis === 'votes') return `Decided by ${votes.length} matching votes. ${IF_UNDONE}`
   return review.basis === 'adjudication' ? `Decided by an adjudicator. ${IF_UNDONE}` : null
 }

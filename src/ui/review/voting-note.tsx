@@ -43,7 +43,7 @@ interface Voting {
 function wordsFor({ reviewers, isBlind, isAdjudicator, hasVoted }: Voting): string {
   const needed = `This output needs votes from ${reviewers} reviewers.`
   if (isAdjudicator) return `${needed} You're an adjudicator, so your decision is final right away.`
-  const hidden = isBlind ? " You won't see the others' reviews until the output is decided." : ''
+  const hidden = isBlind ? " You won't see the others' reviews until there's a decision on the output." : ''
   return hasVoted
     ? `You voted. Deciding again changes your vote.${hidden}`
     : `${needed} Your decision counts as one vote.${hidden}`

@@ -6,7 +6,7 @@ import { withParameters } from '../parts/parameters.ts'
 
 const REMEMBERED = 'countersign.project'
 
-/** Remembers the project for URLs without one, in this tab and in new ones. */
+/** Remembers the project for URLs that don't name one, in this tab and in new tabs. */
 export function rememberProject(slug: string): void {
   sessionStorage.setItem(REMEMBERED, slug)
   localStorage.setItem(REMEMBERED, slug)
@@ -21,8 +21,8 @@ export function useProjectHint(): string | undefined {
 }
 
 /**
- * The current project's slug: from the URL, the last visit, or else the first project. Undefined if the organization
- * has none. Pages can request their data with it before the session is loaded.
+ * The slug of the current project: the one in the URL, the last one visited, or else the organization's first project.
+ * Undefined if the organization has no projects. A page can use the slug to request its data before the session loads.
  */
 export function useProject(): string | undefined {
   const hint = useProjectHint()
@@ -50,7 +50,7 @@ export function useChooseProject(): (slug: string) => void {
   )
 }
 
-/** Leaves a deleted project. Pages then show the first one. */
+/** Leaves a deleted project. Pages then show the organization's first project. */
 export function useLeaveProject(): (slug: string) => void {
   const [, setParameters] = useSearchParams()
   return useCallback(
@@ -67,7 +67,7 @@ export function useLeaveProject(): (slug: string) => void {
   )
 }
 
-/** Switches to the project of a page's content if the URL names a different one or none. */
+/** Switches to the project that a page's content belongs to if the URL names a different project or none. */
 export function useProjectOfPage(slug: string): void {
   const { data: session } = useQuery(sessionQuery)
   const project = useProject()

@@ -16,9 +16,9 @@ import { refreshWebhook, replayDelivery } from './writes.ts'
 
 interface DeliveryDialogProps {
   webhook: Webhook
-  /** Undefined to show none. */
+  /** The delivery to show. Undefined if the dialog is closed. */
   delivery: Delivery | undefined
-  /** Gets the delivery as it is after a replay. */
+  /** Called with the updated delivery after a replay. */
   onChange: (delivery: Delivery) => void
   onClose: () => void
 }

@@ -84,10 +84,10 @@ export function ReviewPolicyForm({ projectId, saved, insights, refusal }: Review
               <Anchor
                 component="button"
                 size="xs"
-                aria-label={`Review ${stepId} like other steps`}
+                aria-label={`Review ${stepId}: Same as other steps`}
                 onClick={() => followOthers(stepId)}
               >
-                Like other steps
+                Same as other steps
               </Anchor>
             )}
           </Stack>

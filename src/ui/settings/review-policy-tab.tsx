@@ -27,7 +27,7 @@ export function ReviewPolicyTab() {
   return (
     <Stack gap="md">
       <TabBar
-        about={`Which outputs${project ? ` in ${project.name}` : ''} the review queue offers, and how many people review each. Changing this never changes a decision, and anyone can still review the rest.`}
+        about={`Which outputs${project ? ` in ${project.name}` : ''} the review queue offers, and how many people review each. Changing the policy never changes a decision, and anyone can still review the other outputs.`}
       />
       {projectSlug === undefined && session && <NoProject />}
       {error && (

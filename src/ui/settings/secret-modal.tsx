@@ -3,14 +3,14 @@ import type { ReactNode } from 'react'
 import { useHeldPage } from '../parts/use-held-page.ts'
 
 interface SecretModalProps {
-  /** Undefined to show none. */
+  /** Undefined if there's no secret to show. */
   title: string | undefined
   onDone: () => void
   /** The content, with a button to confirm that the secret has been copied. */
   children: (done: () => void) => ReactNode
 }
 
-/** Shows a secret until it is confirmed as copied. A stray click or going back doesn't close it. */
+/** Shows a secret until the user confirms that it's copied. A stray click or going back doesn't close the dialog. */
 export function SecretModal({ title, onDone, children }: SecretModalProps) {
   const release = useHeldPage(title !== undefined)
   const done = () => {

@@ -18,7 +18,7 @@ const SECTIONS_OF_ALL = sectionsFor({ isAdjudicator: false, mayCompare: false })
 
 /**
  * The frame around every page: navigation, project, and account. The build writes it into each page's document, with
- * blanks for what needs scripts, so it uses only the classes of frame.css.
+ * blanks in place of parts that need scripts, so it uses only the classes in frame.css.
  */
 export function Frame({
   project = <div className="frame-project" />,

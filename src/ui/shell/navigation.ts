@@ -30,7 +30,7 @@ const SECTIONS = [
   {
     path: '/experiments',
     label: 'Experiments',
-    description: 'Prompt versions against reviewed outputs',
+    description: 'Prompt versions tested on reviewed outputs',
     Icon: IconFlask,
   },
   { path: '/knowledge-docs', label: 'Knowledge docs', description: 'Documents that steps rely on', Icon: IconBook2 },
@@ -66,9 +66,7 @@ interface Allowed {
   mayCompare: boolean
 }
 
-/**
- * The signed-in user's sections. Sections that only some users have come last, so that they don't move the rest.
- */
+/** The signed-in user's sections. Those that only some users see are last, so that they don't move the rest. */
 export const sectionsFor = ({ isAdjudicator, mayCompare }: Allowed): readonly Section[] => [
   ...SECTIONS,
   ...(isAdjudicator ? [ADJUDICATION] : []),

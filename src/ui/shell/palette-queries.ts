@@ -10,7 +10,7 @@ const SHOWN_TRACES = 5
 
 const TRACE_ID = /^trace_[A-Za-z0-9_-]{1,122}$/
 
-/** The traces that match one filter. A query without a filter requests nothing. */
+/** The traces that match one filter. If `value` is undefined, the query requests nothing. */
 const tracesWith = (project: string | undefined, name: string, value: string | undefined, limit = SHOWN_TRACES) =>
   queryOptions({
     queryKey: ['palette', project, name, value],
@@ -30,7 +30,7 @@ export const namedTracesQuery = (project: string | undefined, text: string) =>
 export const traceByIdQuery = (project: string | undefined, text: string) =>
   tracesWith(project, 'traceId', undefinedUnless(TRACE_ID.test(text), text), 1)
 
-/** A trace of the conversation with this value. */
+/** A trace from the conversation that this text identifies. */
 export const conversationQuery = (project: string | undefined, text: string) =>
   tracesWith(project, metadataName(DEFAULT_KEY), undefinedUnless(text !== '', text), 1)
 

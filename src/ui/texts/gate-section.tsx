@@ -76,7 +76,7 @@ function Agreement({ text }: { text: VersionedText }) {
   ) : null
 }
 
-/** Whether a version meets a gate, with the figures that are missing. */
+/** Whether a version meets a gate and, if it doesn't, what it lacks. */
 export function GateResult({ state, isOnReport = false }: { state: GateState; isOnReport?: boolean }) {
   const project = useProject()
   const { met, experimentId, gate, judging } = state

@@ -48,7 +48,7 @@ export interface VersionedText {
   title: string | null
   /** Newest first. */
   versions: Version[]
-  /** What a version must meet before it becomes active; null if nothing. */
+  /** The gate that a version must meet before it becomes active; null if there's none. */
   gate: Gate | null
   /** How a prompt's active version compares with the previous one; null if there is none. */
   watch: Watch | null

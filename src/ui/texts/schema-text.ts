@@ -1,6 +1,6 @@
 import type { Json } from '../api/wire.ts'
 
-/** A schema as editable text; `{}` for none. */
+/** A schema as editable text; `{}` if there's no schema. */
 export const schemaText = (schema: Json | null): string =>
   schema === null ? '{}' : JSON.stringify(schema, undefined, 2)
 

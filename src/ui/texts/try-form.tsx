@@ -22,7 +22,7 @@ interface TryFormProps {
   version: Version
 }
 
-/** Chooses an item, lets the model run the version on it, and shows the output. If it can't, it says why. */
+/** Chooses an item, lets the model run the version on it, and shows the output. If the user can't run it, says why. */
 export function TryForm({ stepId, version }: TryFormProps) {
   const project = useProject()
   const mayReview = useMay('review')

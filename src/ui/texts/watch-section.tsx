@@ -38,8 +38,8 @@ export function WatchSection({ promptId, watch }: { promptId: string; watch: Wat
           <Side promptId={promptId} side="after" number={versionNumber} {...after} />
         </dl>
         <Text size="xs" c="dimmed">
-          {outlook} Only the first decision that people make on each output counts. Imported decisions don't count.
-          Lines are 95% intervals.
+          {outlook} Only the first decision that people make on each output counts. Imported decisions don't count. The
+          lines show 95% intervals.
         </Text>
       </Stack>
     </section>

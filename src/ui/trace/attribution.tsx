@@ -28,7 +28,7 @@ interface AttributionProps {
 
 const NONE: PastAttribution[] = []
 
-/** The root cause: the latest answer of a reviewer or the engine, with details below. */
+/** The root cause: the latest answer from a reviewer or the engine, with details below. */
 export function Attribution({ id, trace, stepOf, onJump }: AttributionProps) {
   const queryClient = useQueryClient()
   const [isOpen, { toggle, open }] = useDisclosure()

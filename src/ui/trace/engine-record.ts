@@ -3,8 +3,8 @@ import { call } from '../api/client.ts'
 import type { AttributionQuality } from '../api/wire.ts'
 
 /**
- * How often the engine and version that answered for a trace agreed with reviewers in its project. Read only if the
- * trace has an answer.
+ * How often the engine and version that answered for a trace agreed with reviewers in its project. This is
+ * read only if the trace has an answer.
  */
 export const engineRecordQuery = (
   projectSlug: string | undefined,
@@ -31,7 +31,7 @@ export const recordOn = ({ errorTypes }: AttributionQuality, errorType: string):
 
 /**
  * How much of an engine's confidence its record supports: at most the low end of the record's 95% interval, which is
- * well below the observed accuracy if there are few answers. Zero without a record.
+ * well below the observed accuracy if there are few answers. Zero if there's no record.
  */
 export const supported = (confidence: number, record: TypeRecord | null): number =>
   record === null ? 0 : Math.min(confidence, record.interval.low)

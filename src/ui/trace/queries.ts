@@ -163,7 +163,7 @@ export async function analyze(trace: NamedTrace, isAgain: boolean): Promise<void
   }
 }
 
-/** The prompt of a step, which has at most one. */
+/** A step's prompt. A step has at most one. */
 export const promptOfStepQuery = (project: string | undefined, stepId: string) =>
   queryOptions({
     queryKey: ['prompts', project, 'step', stepId],
@@ -191,7 +191,7 @@ export async function decide(
     await reloadReviewedTogether(decided, traceId)
   } catch (error) {
     if (error instanceof Fault && error.status === 412) await reloadSpan(span.id, traceId)
-    // The page then shows that it is gone.
+    // The page then shows that the trace is gone.
     if (isGone(error)) void queryClient.invalidateQueries(traceQuery(traceId))
     throw error
   } finally {
@@ -199,7 +199,7 @@ export async function decide(
   }
 }
 
-/** A root and the step with its text share their review. */
+/** A root and a step whose output is the same text share one review. */
 async function reloadReviewedTogether({ id, review }: SpanOfTrace, traceId: string): Promise<void> {
   const { spans = [] } = queryClient.getQueryData(traceQuery(traceId).queryKey) ?? {}
   const others = spans.filter(other => other.id === review.reviewedBy || other.review.reviewedBy === id)

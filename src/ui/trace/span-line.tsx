@@ -122,7 +122,7 @@ function ReviewMark({ state, reviewedAt }: Pick<Span['review'], 'state'> & Pick<
   )
 }
 
-/** Bars that start after this share of the timeline show their duration on the left. */
+/** If a bar ends after this share of the timeline, there may be no room for its duration on the right. */
 const LATE = 0.7
 
 function Bar({ row: { span, start, end }, length }: Pick<SpanLineProps, 'row' | 'length'>) {

@@ -20,12 +20,12 @@ export interface SpanRow<Span extends TreeSpan = TreeSpan> {
   /** The parent's index among the rows; -1 if none. */
   parent: number
   childCount: number
-  /** The number of rows, including its descendants. */
+  /** The number of rows that the span and its descendants take up. */
   size: number
-  /** Its position among its siblings, from 1, and their number. */
+  /** Its position among its siblings, counted from 1, and the number of siblings, including itself. */
   place: number
   siblings: number
-  /** Milliseconds from the tree's start; equal if the duration is unknown. */
+  /** Milliseconds from the tree's start. Both are equal if the duration is unknown. */
   start: number
   end: number
   /** Whether it is under the root because its parent is missing. */
@@ -49,7 +49,7 @@ export interface TraceTime {
   durationMs: number | null
 }
 
-/** The tree of spans. A root without a duration takes the trace's. */
+/** The tree of spans. If the root has no duration, it gets the trace's. */
 export function spanTree<Span extends TreeSpan>(spans: readonly Span[], trace: TraceTime): SpanTree<Span> {
   const { roots, childrenOf, orphans } = family(spans)
   const root = roots[0]
@@ -92,7 +92,7 @@ export function spanTree<Span extends TreeSpan>(spans: readonly Span[], trace: T
 
 /**
  * Each span's parent. Spans with a missing parent, and one span from each cycle, go under the root, or become roots if
- * there is none.
+ * there's no root.
  */
 function family<Span extends TreeSpan>(spans: readonly Span[]) {
   const known = new Set(spans.map(({ id }) => id))
@@ -146,7 +146,7 @@ function timeOf<Span extends TreeSpan>(spans: readonly Span[], trace: TraceTime,
   return { begin, length: Math.max(end - begin, 1) }
 }
 
-/** The visible rows, which aren't under a folded row. */
+/** The visible rows: those that aren't under a folded row. */
 export function unfoldedRows<Span extends TreeSpan>(
   { rows }: SpanTree<Span>,
   folded: ReadonlySet<string>,

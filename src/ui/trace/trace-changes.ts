@@ -50,7 +50,7 @@ const withAllFeedback = (trace: Trace, feedback: Feedback[]): Trace => ({
 })
 
 /**
- * A trace's review state, computed as the service does from its spans with an output. Spans that aren't loaded haven't
+ * A trace's review state, computed from its spans with an output, as the service does. Spans that aren't loaded haven't
  * changed.
  */
 function reviewOf(trace: Trace, spans: readonly Span[]): Pick<Trace, 'reviewedCount' | 'staleCount' | 'reviewState'> {

@@ -9,7 +9,7 @@ interface TreePlace {
   /** The active row. */
   index: number
   isFolded: (id: string) => boolean
-  /** The number of rows in a page. */
+  /** How many rows Page Up and Page Down move by. */
   page: number
 }
 

@@ -12,7 +12,7 @@ interface Chosen {
   place: Place | undefined
   choose: (spanId: string) => void
   show: (section: Section) => void
-  /** Goes to a place in the trace, with a history entry to come back from. */
+  /** Goes to a place in the trace, and adds a history entry so that the reader can come back. */
   jump: (spanId: string, path: string) => void
 }
 

@@ -79,7 +79,7 @@ export function useSpanList({ tree, chosenId, onChoose, onEnd }: SpanListOptions
     ...folding,
     container,
     rows,
-    /** The lines in the page. */
+    /** The lines that are on the page. */
     items,
     height: virtualizer.getTotalSize(),
     activeId,

@@ -6,7 +6,7 @@ export interface TracePage extends TraceList {
   lookedBackTo: string | null
 }
 
-/** Whether a trace is above another: newest first, then by ID. */
+/** Whether a trace is above another in the list, which is sorted from newest to oldest and then by ID. */
 const isAbove = (trace: TraceItem, other: TraceItem): boolean =>
   trace.createdAt === other.createdAt ? trace.id > other.id : trace.createdAt > other.createdAt
 

@@ -42,7 +42,7 @@ async function readPage(project: string, filters: string, options: PageOptions):
 const PAGES_KEY = ['traces', 'pages']
 const NEWEST_KEY = ['traces', 'newest']
 
-/** The list as far as it was scrolled. New traces come through `newestQuery`, so long lists are never refetched. */
+/** The list as far as the reader has scrolled. `newestQuery` gets new traces, so long lists are never refetched. */
 export const tracesQuery = (project: string | undefined, filters: string) =>
   infiniteQueryOptions({
     queryKey: [...PAGES_KEY, project, filters],

@@ -15,7 +15,7 @@ const MATCH_HEIGHT = 22
 const GAP = 10
 const CHECKBOX_WIDTH = 16
 const PADDING = 10
-/** How many rows before the end to load more. */
+/** More traces load when fewer than this many rows are left below the visible ones. */
 const AHEAD = 30
 const SKELETONS = Array.from({ length: 20 }, (_, index) => index)
 

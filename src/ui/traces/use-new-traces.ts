@@ -7,9 +7,9 @@ import { isLive, newestQuery, tracesQuery } from './queries.ts'
 interface NewTraces {
   /** New traces that aren't in the list yet. */
   waiting: readonly TraceItem[]
-  /** Whether there are more than these. */
+  /** Whether there are more new traces than these. */
   hasMore: boolean
-  /** Adds them to the list. */
+  /** Adds the new traces to the list. */
   show: () => void
 }
 

@@ -10,7 +10,7 @@ export interface Selection<Item extends Listed> {
   /** In the list's order. */
   items: readonly Item[]
   ids: ReadonlySet<string>
-  /** Selects or deselects an item and, with `isRange`, all items between it and the last one. */
+  /** Selects or deselects an item and, with `isRange`, all items between it and the previously clicked one. */
   toggle: (id: string, isRange: boolean) => void
   /** Selects all loaded items, or none if all are selected. */
   toggleAll: () => void

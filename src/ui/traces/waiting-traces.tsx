@@ -5,7 +5,7 @@ import classes from './trace-table.module.css'
 
 interface WaitingTracesProps {
   count: number
-  /** Whether there are more than this. */
+  /** Whether there are more new traces than `count`. */
   hasMore: boolean
   onShow: () => void
 }

@@ -4,14 +4,14 @@ import { ariaDescribedByIds, getTemplate, labelValue, type WidgetProps } from '@
 /** Longer strings take the form's full width. */
 const LONG_LENGTH = 40
 
-/** A field for a string or, in rjsf, a number. */
+/** A field for a string. rjsf also uses it for numbers. */
 export function TextField(props: WidgetProps) {
   const BaseInput = getTemplate('BaseInputTemplate', props.registry, props.options)
   const isText = props.schema.type === 'string' && props.schema.format === undefined
   return isText ? <GrowingText {...props} /> : <BaseInput {...props} />
 }
 
-/** Grows with its text, which may be paragraphs. Clearing an optional field removes it; a required one becomes ''. */
+/** Grows with its text, which may be long. Clearing an optional field removes it; a required field becomes ''. */
 function GrowingText(props: WidgetProps) {
   const { id, htmlName, name, value, required, label, hideLabel, rawErrors, schema, onChange } = props
   const text = typeof value === 'string' ? value : ''

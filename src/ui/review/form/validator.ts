@@ -24,7 +24,7 @@ type Checked = { faults: readonly Fault[] } | { reason: Error }
 /** Compiled schemas, by root and part: a form checks the same few on every keystroke. */
 let compiled = new WeakMap<object, WeakMap<object, Schema>>()
 
-/** The forms' validator. The usual one compiles schemas to code, which the page's CSP forbids. */
+/** The forms' validator. The usual validator compiles schemas to code, which the page's CSP forbids. */
 export const validator: ValidatorType<Data, RJSFSchema, FormContextType> = {
   validateFormData,
   isValid,
