@@ -1,6 +1,6 @@
 /**
- * The app's document for a URL. The build writes one for each page, which loads that page's files at once
- * (scripts/vite/app-pages.ts). Paths alternate between names and IDs: `/traces/:traceId` is `/pages/traces/id`.
+ * The app's document for a URL. The build (scripts/vite/app-pages.ts) writes a document for each page, so that the
+ * page's files load at once. Paths alternate between names and IDs: `/traces/:traceId` is `/pages/traces/id`.
  */
 export async function appPage(url: string, assets: Fetcher): Promise<Response> {
   const names = new URL(url).pathname.slice(1).split('/').filter(Boolean)

@@ -38,7 +38,7 @@ const describeApi = endpoint({
 /** Built once per isolate, on the first request: every response is the same. */
 let document: ReturnType<typeof openApiDocument> | undefined
 
-/** Every endpoint. The router, the OpenAPI document, and the suites for all endpoints are built from this list. */
+/** Every endpoint. The router, the OpenAPI document, and the tests for all endpoints are built from this list. */
 export const endpoints: readonly Endpoint[] = [
   ...otlp,
   ...ingest,

@@ -7,8 +7,9 @@ import { postSpan } from './ingest/spans.ts'
 import { postTraceOrExport } from './otlp/by-content.ts'
 
 /*
- * The endpoints that a new isolate loads with its entry, because a pipeline calls them in every run. All others are
- * loaded with `app.ts` when a request needs one: compiling those takes several times as long.
+ * The endpoints that a new isolate loads with its entry point, because a pipeline calls them in every run. All others
+ * are loaded with `app.ts` when a request needs one, because compiling them takes several times as long as compiling
+ * these.
  */
 
 const EARLY: readonly Endpoint[] = [

@@ -28,7 +28,7 @@ export interface Env extends StoreBindings {
   JOBS?: Queue<Job>
   /** The queue of jobs that wait for webhooks' receivers. Without it, such jobs use JOBS. */
   EVENTS?: Queue<Job>
-  /** Only the platform sends to it. This binding makes a deploy create it. */
+  /** Only the platform sends to this queue. The binding exists so that a deploy creates the queue. */
   DEAD_JOBS?: Queue<Job>
   /** Secret. Creates organizations and recovers lost keys. Without it, the endpoints that do so return 404. */
   ADMIN_TOKEN?: string

@@ -11,8 +11,9 @@ import { type Organization, openStore, type StoreBindings } from '../store/core/
 import type { Contract } from './contract.ts'
 
 /**
- * Admits a request, and returns what its handler may use. 401; 403 if the caller lacks the scope or the page has a
- * different origin; 404 without ADMIN_TOKEN; 429 if the address calls or guesses too often.
+ * Admits a request, and returns what its handler may use. 401 if the credentials are invalid; 403 if the caller lacks
+ * the scope or the page has a different origin; 404 if the deployment has no ADMIN_TOKEN; 429 if the address calls or
+ * guesses too often.
  */
 export async function admit(contract: Contract, authenticate: (lookup: Lookup) => Promise<Caller>, lookup: Lookup) {
   const { scope, method, path, managesSession = false, isForPrograms = false, isLimitedByAddress = false } = contract

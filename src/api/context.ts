@@ -5,7 +5,7 @@ import type { Act } from '../store/accounts/audit.ts'
 import type { Organization, Store, UnscopedStore } from '../store/core/store.ts'
 import type { Contract, Parsed } from './contract.ts'
 
-/** A handler's input and services. Key endpoints have a caller and a store bound to the caller's organization. */
+/** A handler's input and services. If the endpoint needs a caller, also the caller and its organization's store. */
 export type Context<C extends Contract> = {
   params: Parsed<C['params']>
   query: Parsed<C['query']>
@@ -14,7 +14,7 @@ export type Context<C extends Contract> = {
   /** Milliseconds since 1970, the same for the whole request. */
   now: number
   unscoped: UnscopedStore
-  /** Whether what this isolate read in the last 10 seconds is new enough. Only if the contract `reads` from memory. */
+  /** Whether data that this isolate read in the last 10 seconds is recent enough. False unless `reads` is `memory`. */
   mayUseMemory: boolean
   /** Filters from the query parameters that begin with `metadataPrefix`. */
   metadataFilters: SearchableField[]

@@ -20,7 +20,7 @@ export type Family =
   | 'session'
   | 'operation'
 
-/** An endpoint's contract: everything that the router, the OpenAPI document, and the auth and tenancy suites need. */
+/** An endpoint's contract: everything that the router, the OpenAPI document, and the auth and tenancy tests need. */
 export interface Contract {
   readonly family: Family
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -29,13 +29,13 @@ export interface Contract {
   readonly summary: string
   /** Anything a caller needs to know beyond the summary. Full sentences. */
   readonly description?: string
-  /** The scope that a key needs (any one of several); `admin` needs ADMIN_TOKEN; `public` needs nothing. */
+  /** The scope that a key needs, or a list of alternatives. `admin` needs ADMIN_TOKEN; `public` needs nothing. */
   readonly scope: Scope | readonly Scope[] | 'admin' | 'public'
   /** Whether an adjudicator may call it with the `review` scope instead. */
   readonly isForAdjudicators?: boolean
   readonly params?: v.ObjectSchema<Fields, undefined>
   readonly query?: v.StrictObjectSchema<Fields, undefined>
-  /** Query parameters with this prefix that aren't in `query` filter by metadata: the rest of the name is the path. */
+  /** Query parameters with this prefix filter by metadata, except those in `query`. The rest of the name is a path. */
   readonly metadataPrefix?: string
   readonly body?: v.GenericSchema<unknown, unknown>
   /** The largest body to read. Default: MAX_BODY_BYTES. */
@@ -54,13 +54,13 @@ export interface Contract {
   readonly managesSession?: boolean
   /** Whether it refuses calls from pages on other origins, even with a key. */
   readonly isForPrograms?: boolean
-  /** Whether it queries the database for callers without a key. Calls per address are limited. */
+  /** Whether it queries the database for callers without a key, so calls per address are limited. */
   readonly isLimitedByAddress?: boolean
   /**
-   * Where a GET may read, besides a replica that isn't older than the request's bookmark. `primary`: only at the
-   * primary, because people act on what it shows now, or because a file must leave out what's deleted while it's
-   * written. `memory`: pipelines get what this isolate has read in the last 10 seconds, if the handler passes on
-   * `mayUseMemory`.
+   * Where a GET reads, if not from a replica that's at least as recent as the request's bookmark. `primary`: only from
+   * the primary, because people act on the response, or because a file must leave out anything that's deleted while the
+   * file is written. `memory`: pipelines get what this isolate has read in the last 10 seconds, if the handler passes
+   * on `mayUseMemory`.
    */
   readonly reads?: 'primary' | 'memory'
   /**
@@ -77,7 +77,7 @@ export interface Contract {
    */
   readonly files?: Readonly<Record<string, string>>
   /**
-   * A successful request and its responses. The OpenAPI document shows it, and the suites for all endpoints send it.
+   * A successful request and its responses. The OpenAPI document shows it, and the tests for all endpoints send it.
    */
   readonly example: Example
 }

@@ -9,7 +9,7 @@ import {
 } from '../limits.ts'
 import type { Store } from '../store/core/store.ts'
 
-/* Reads a file of many items: chooses its items first, then reads them in parts while the client receives the file. */
+/* Builds a file of many items: chooses its items first, then reads them in parts while the client receives the file. */
 
 /** An item to export. */
 export interface Planned<Place> {

@@ -225,7 +225,7 @@ const textHeader = (description: string, example: string) => ({ description, sch
 
 const ETAG = textHeader('Identifies the current version of the resource', '"2f0a9c41d7ab3e58"')
 const BOOKMARK = textHeader(
-  'On a deployment with read replicas, says how recent the response is. If you send it with a later request, the response to that is at least as recent.',
+  'On a deployment with read replicas, says how recent the response is. If you send it with a later request, the response to that request is at least as recent.',
   'DB=00000085-0000024c-00004c6d-8e61117bf38d7adb71b934ebbf891683',
 )
 const MISSING_SHARDS = textHeader(
@@ -238,7 +238,7 @@ const LOCATION = textHeader(
   'URL of the resource, which may not be ready yet',
   '/api/prompts/a7b8c9d0-1e2f-4a3b-8c4d-5e6f7a8b9c71',
 )
-const NEXT_CURSOR = textHeader('The `cursor` for the next file. Absent on the last one.', 'MmM5ZjE0')
+const NEXT_CURSOR = textHeader('The `cursor` for the next file. Absent if this is the last file.', 'MmM5ZjE0')
 const CONTENT_DISPOSITION = textHeader('The name to save the file under', 'attachment; filename="export.jsonl"')
 const RETRY_AFTER = textHeader('Seconds to wait before retrying', '2')
 
@@ -279,7 +279,7 @@ const ERROR_HEADERS: Readonly<Partial<Record<ErrorStatus, JsonSchema>>> = {
 
 const referenceTo = (name: string) => ({ $ref: `#/components/schemas/${name}` })
 
-/** A request that fails before its message is read gets an error in the other endpoints' format. */
+/** A request that fails before its message is read gets an error in the format of the other endpoints. */
 const EITHER_ERROR = { anyOf: [referenceTo('Error'), referenceTo('RpcError')] }
 
 const STATUS = json(referenceTo('Status'), { code: 3, message: 'The body cannot be decoded' })

@@ -14,7 +14,7 @@ const NO_PARAMETERS = new URLSearchParams()
 
 /**
  * Rejects unknown parameters, which may be typos. But ingestion ignores them so that newer clients work, and
- * `operation` so that health probes do.
+ * `operation` ignores them so that health probes work.
  */
 export function parseQuery(contract: Contract, searchParams: URLSearchParams) {
   const { query, metadataPrefix, family } = contract

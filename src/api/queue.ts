@@ -52,7 +52,7 @@ const takeEventJobs = ({ organization, opened }: Store): Job[] =>
     )
   })
 
-/** Uses as few calls as possible, because an invocation may make only so many. */
+/** Uses as few calls as possible, because an invocation may make only a limited number. */
 async function sendAll(queue: Queue<Job>, jobs: readonly Job[]): Promise<void> {
   const [job] = jobs
   if (job && jobs.length === 1) {

@@ -26,9 +26,9 @@ interface Rights {
   /** Whether the caller's user settles disagreements between reviewers. Changes take effect within 30 seconds. */
   isAdjudicator: boolean
   rateLimitPerMinute: number
-  /** The limits of the caller's key, which also apply to keys that it creates. Null if it has none. */
+  /** The limits of the caller's key, which also apply to keys that it creates. Each is null if there is none. */
   ownLimits: Pick<Credential, 'expiresAt' | 'rateLimitPerMinute'>
-  /** When the caller's session ends. Null if the caller uses something else. */
+  /** When the caller's session ends. Null if the caller has no session. */
   sessionExpiresAt: number | null
 }
 
@@ -97,8 +97,8 @@ async function accessCaller(token: string, lookup: Lookup): Promise<AccessCaller
 }
 
 /**
- * Whether a request may come from a pipeline, which can make do with what was current 10 seconds ago. People in the
- * app, keys that can change things, and clients that track what they've seen can't.
+ * Whether a request may come from a pipeline, which can use data that's up to 10 seconds old. People in the app, keys
+ * that can change things, and clients that track what they've seen need current data.
  */
 export const isPipeline = ({ keyId, sessionExpiresAt, scopes }: Caller, { headers }: Request): boolean =>
   keyId !== null && sessionExpiresAt === null && !scopes.includes('manage') && !headers.has(BOOKMARK_HEADER)
@@ -117,8 +117,8 @@ function callerOf(
 }
 
 /**
- * Whether a request's only credentials are ambient: the browser or Cloudflare Access adds them, whichever page sends
- * the request.
+ * Whether a request's only credentials are ambient: the browser or Cloudflare Access adds them, no matter which page
+ * sends the request.
  */
 export const isAmbient = (request: Request): boolean =>
   !keyOf(request) && (sessionSecretOf(request) !== undefined || accessTokenOf(request) !== undefined)

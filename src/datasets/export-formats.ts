@@ -55,8 +55,8 @@ const COLUMNS_AFTER = ['metadata', '_rest']
 export const writeItems = (parts: Parts): AsyncGenerator<string> => writeJsonLines(parts, toItem)
 
 /**
- * Writes each item as a row of CSV. `columns` are the fields of the expected output that get a column. Without any
- * fields, the whole output gets one.
+ * Writes each item as a row of CSV. `columns` are the fields of the expected output that get a column. If there are no
+ * fields, the whole output gets one column.
  */
 export function writeTable(parts: Parts, columns: readonly string[]): AsyncGenerator<string> {
   const own = columns.length === 0 ? ['expected'] : columns.map(column => `expected.${column}`)

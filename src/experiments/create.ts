@@ -173,7 +173,7 @@ export const createExperiment = endpoint({
   return answer(record)
 })
 
-/** What the model should run. 409 without a model, 400 or 422 if the model can't run it. */
+/** What the model should run. 409 if no model is configured, 400 or 422 if the model can't run it. */
 function requireRunnable(env: Env, body: Parsed<typeof NewExperiment>, version: { id: string } | undefined) {
   const configured = requireModel(env)
   if (!version) throw unprocessable('The step has no prompt for the model; create one first', 'promptVersionId')

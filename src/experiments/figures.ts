@@ -6,8 +6,8 @@ import { settled, tallyOf } from './tally.ts'
 import { toReport } from './wire.ts'
 
 /**
- * An ended experiment's figures, as its report has them, and whether its version meets the gate. Undefined if the
- * experiment is gone.
+ * An ended experiment's figures, as in its report, and whether its version meets the gate. Undefined if the experiment
+ * is gone.
  */
 export async function toFigures(store: Store, experimentId: string, now: number): Promise<JsonObject | undefined> {
   const found = await findExperiment(store, experimentId)

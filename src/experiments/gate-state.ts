@@ -15,11 +15,11 @@ export const GateState = v.object({
   versionId: described(v.nullable(Uuid), 'Null if the request names no version and the step has no prompt'),
   experimentId: described(
     v.nullable(Uuid),
-    "The experiment that the gate uses: the version's latest finished experiment that ran on the step's dataset, on all splits or the gate's, with the dataset's current evaluator, was compared with recorded outputs, and was created without `version`, `sample`, or `includeStale`. Null if there is none.",
+    "The experiment that the gate uses: the version's latest finished experiment that ran on the step's dataset (all splits, or the gate's split), used the dataset's current evaluator, was compared with recorded outputs, and was created without `version`, `sample`, or `includeStale`. Null if there is none.",
   ),
   judging: described(
     v.nullable(Judging),
-    "With `allowJudge`: what a model says about the experiment's unjudged items in the split, which the figures include. Null otherwise, or if there is no experiment.",
+    "What a model says about the experiment's unjudged items in the split, which the figures include. Null if the gate doesn't have `allowJudge`, or if there is no experiment.",
   ),
   met: v.boolean(),
   unmet: v.array(

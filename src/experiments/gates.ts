@@ -61,7 +61,7 @@ export const putGate = endpoint({
     ),
     autoRollback: described(
       v.optional(v.boolean(), false),
-      `Whether to reactivate the previous version if the watch finds the new one worse after ${MIN_ROLLBACK_LOOK} or more decisions. A version that was active before is never rolled back.`,
+      `Whether to reactivate the previous version if, after ${MIN_ROLLBACK_LOOK} or more decisions, the watch finds that the new one is worse. A version that was active before is never rolled back.`,
     ),
   }),
   responses: { 200: Gate },

@@ -73,7 +73,7 @@ export const listExperimentItems = endpoint({
   const frame = await frameOf(store, experiment)
   const problem = query.problemId === undefined ? undefined : await findProblem(store, query.problemId)
   if (query.problemId !== undefined && problem?.projectKey !== experiment.projectKey) {
-    throw notFound("The experiment's project has no such problem")
+    throw notFound("The experiment's project has no problem with this ID")
   }
   const { items, nextCursor } = await pageOf({
     list: ['experiment-items', store.organization.id, experiment.id],

@@ -47,7 +47,7 @@ const experiment = {
   version: described(v.string(), "The dataset's version, which determines the items and their expected outputs"),
   split: v.nullable(v.string()),
   sample: v.nullable(v.number()),
-  itemId: described(v.nullable(Uuid), 'The only item, if the candidate is tried on one'),
+  itemId: described(v.nullable(Uuid), 'The only item, if the experiment was created with `itemId`'),
   seed: described(v.string(), 'Determines which items are in a sample'),
   includeStale: v.boolean(),
   name: v.nullable(v.string()),
@@ -77,13 +77,13 @@ export const Experiment = v.object({
   ...experiment,
   pending: described(
     Count,
-    "Items without a result. While it's running, these include items that were deleted before they had one. Once it has finished, there are none, because they became errors.",
+    'Items without a result. While the experiment is running, these include items that were deleted before they had a result. Once it has finished, there are none, because they became errors.',
   ),
 })
 
 export const ListedExperiment = v.object({
   ...Experiment.entries,
-  counts: described(v.nullable(Counts), 'Null until it has ended'),
+  counts: described(v.nullable(Counts), 'Null until the experiment has ended'),
   ...PassRate,
 })
 
@@ -103,7 +103,7 @@ export const Report = v.object({
   pending: Experiment.entries.pending,
   removed: described(
     Count,
-    'Items that have been deleted since the experiment began. If it had already finished by then, its counts still include them.',
+    'Items that have been deleted since the experiment began. If the experiment had already finished by then, its counts still include them.',
   ),
   counts: Counts,
   ...PassRate,
@@ -137,15 +137,15 @@ export const Report = v.object({
         results: described(Count, 'How many results report their usage'),
       }),
     ),
-    'Sums over those results. Null if there are none.',
+    'Sums over the results that report their usage. Null if there are none.',
   ),
   cost: described(
     v.nullable(v.object({ usd: v.number(), results: described(Count, 'How many results report their cost') })),
-    'The sum over those results. Null if there are none.',
+    'The sum over the results that report their cost. Null if there are none.',
   ),
   durationMs: described(
     v.object({ p50: v.nullable(v.number()), p95: v.nullable(v.number()), results: Count }),
-    'Percentiles to within 15.5%',
+    'Percentiles, accurate to within 15.5%',
   ),
   versionsTried: described(Count, 'How many prompt versions were tried on this split of the dataset'),
   changedSince: described(
@@ -160,7 +160,7 @@ export const Report = v.object({
   ),
   gate: described(
     v.nullable(GateState),
-    "Whether the version meets the step's gate. Null without a gate or a version. The gate may use a different experiment.",
+    "Whether the version meets the step's gate. Null if the step has no gate or the experiment has no prompt version. The gate may use a different experiment.",
   ),
 })
 
@@ -177,7 +177,7 @@ const result = {
   outcome: v.picklist(OUTCOMES),
   change: described(
     v.nullable(v.picklist(CHANGES)),
-    'The change against the baseline. Null without a baseline, or if either side is unjudged or an error.',
+    'The change from the baseline. Null if there is no baseline, or if either side is unjudged or an error.',
   ),
   error: v.nullable(v.string()),
   durationMs: v.nullable(v.number()),
@@ -206,7 +206,7 @@ export const ExperimentItem = v.object({
     v.array(v.object({ path: v.string(), expected: v.optional(v.unknown()), actual: v.optional(v.unknown()) })),
     'The first 20 parts that differ from the nearest expected value. If one side lacks the part, that side is absent. Values over 256 bytes are truncated to the beginning of their JSON.',
   ),
-  share: described(v.nullable(v.number()), 'The share of leaves that agree, 0 to 1. Null without an output.'),
+  share: described(v.nullable(v.number()), 'The share of leaves that agree, 0 to 1. Null if there is no output.'),
   ...result,
   outcome: described(v.nullable(result.outcome), 'Null while the item is pending'),
   truncated: described(v.array(v.string()), 'Fields shown as previews: input, output, expected.0, ...'),

@@ -33,12 +33,12 @@ export const shownAs = <Schema extends object>(schema: Schema, shown: v.GenericS
   shown,
 })
 
-/** An object with the schema's fields. Valibot alone accepts a list as an object without fields. */
+/** An object with the schema's fields. By itself, Valibot accepts a list, as an object without fields. */
 export const object = <Fields extends v.ObjectEntries>(
   schema: v.ObjectSchema<Fields, undefined> | v.StrictObjectSchema<Fields, undefined>,
 ) => v.pipe(shownAs(v.custom<v.InferInput<typeof schema>>(isJsonObject, 'must be an object'), schema), schema)
 
-/** An object with any keys. Valibot alone accepts a list, and drops keys that name parts of JavaScript objects. */
+/** An object with any keys. By itself, Valibot accepts lists, and drops keys that name parts of JavaScript objects. */
 export const record = <Key extends v.GenericSchema<string, string>, Value extends v.GenericSchema>(
   key: Key,
   value: Value,
@@ -109,7 +109,7 @@ export const timestamp = (description: string) =>
 
 export const Timestamp = timestamp('UTC, with milliseconds')
 
-/** `Date` turns 30 February into 2 March, and 24:00 into the next day, so its day must be the one in the text. */
+/** `Date` turns February 30 into March 2, and 24:00 into the next day, so its day must be the one in the text. */
 function isTimestamp(value: string): boolean {
   return TIMESTAMP.test(value) && new Date(value).getUTCDate() === Number(value.slice(8, 10))
 }

@@ -41,7 +41,7 @@ export function parseJson(text: string): unknown {
 /**
  * Reads a request's body and decodes its `content-encoding`. Never holds more than `maxBytes` of the received or the
  * decompressed bytes. Errors, in this order: 413, 415 for an encoding other than gzip, deflate, zstd, and identity, 400
- * if the body is truncated or isn't in its encoding.
+ * if the body is truncated or doesn't match its encoding.
  */
 export async function readBytes(request: Request, maxBytes: number, tooLargeMessage?: string): Promise<Uint8Array> {
   const announced = Number(request.headers.get('content-length') ?? Number.NaN)
@@ -70,7 +70,7 @@ function decompress(
 
 /**
  * Decodes the beginning of a body from its first bytes: as much as they contain. Returns nothing if the encoding is
- * unknown, the bytes aren't in it, or they inflate to more than `maxBytes`. Pass at least `startBytes` of them.
+ * unknown, the bytes don't match it, or they inflate to more than `maxBytes`. Pass at least `startBytes` of them.
  */
 export function inflatedStart(wire: Uint8Array, contentEncoding: string | null, maxBytes: number): Uint8Array {
   try {
@@ -219,7 +219,7 @@ function decodeUtf8(bytes: Uint8Array): string {
 
 /**
  * Checks a JSON text in one pass, before `JSON.parse` builds something too deep to recurse or too large for memory.
- * Errors: 400 if it nests too deep, 413 if it has more than `maxItems`.
+ * Errors: 400 if it's nested too deeply, 413 if it has more than `maxItems`.
  */
 export function checkStructure(text: string, maxItems?: number): void {
   const excess = findExcess(text, MAX_BODY_DEPTH, maxItems)

@@ -129,7 +129,7 @@ export const organizationRequired = () => {
 /** 403. `reason` says which permission is missing, if the caller may know. */
 export const forbidden = (reason?: string) =>
   new ApiError(403, undefined, reason ? { details: [{ path: '', message: reason }] } : {})
-/** 403 because only a person may do this, and the caller's key acts as somebody else. */
+/** 403 because only a person may do this, and the caller's key doesn't act as one. */
 export const personRequired = (actsAs: 'agent' | 'pipeline') =>
   new ApiError(403, undefined, { code: 'person_required', details: [{ path: '', message: PERSON_REQUIRED[actsAs] }] })
 const PERSON_REQUIRED = {

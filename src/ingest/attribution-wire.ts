@@ -74,7 +74,7 @@ export const Attribution = v.object({
     v.nullable(
       v.object({ ...errorTypeFields, span_id: Uuid, by: Uuid, comment: v.nullable(v.string()), created_at: IsoTime }),
     ),
-    v.metadata({ description: "The newest current decision on one of the trace's spans that names an error type" }),
+    v.metadata({ description: "Of the current decisions on the trace's spans, the newest that names an error type" }),
   ),
   duration_ms: v.number(),
   usage: v.nullable(
@@ -120,8 +120,8 @@ const toEngineAnswer = (result: AttributionResult): v.InferOutput<typeof EngineA
 })
 
 /**
- * The reviewer's error type instead of the engine's. Contains none of the engine's reasoning, but keeps the doc of a
- * type that both name.
+ * The reviewer's error type instead of the engine's. Contains none of the engine's reasoning, but keeps the doc if both
+ * name the same type.
  */
 function toStatement(override: AttributionOverride, { answer, evidence: cited }: AttributionResult) {
   const { spanId, createdAt } = override

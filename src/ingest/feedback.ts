@@ -62,7 +62,7 @@ const Source = v.pipe(
 export const Feedback = v.object({
   trace_id: TraceId,
   feedback_id: v.nullish(
-    described(text(1, MAX_FEEDBACK_ID_LENGTH), 'An ID of your own. Sending it again updates the feedback'),
+    described(text(1, MAX_FEEDBACK_ID_LENGTH), 'An ID of your own. Sending it again updates the feedback.'),
   ),
   span_id: v.nullish(Uuid),
   name: v.nullish(FeedbackName),
@@ -147,7 +147,7 @@ export function requireImporter({ scopes }: Caller, { source }: v.InferOutput<ty
   if (source && !scopes.includes('manage')) throw forbidden(IMPORT_NEEDS_MANAGE)
 }
 
-/** Converts a body to the store's form. Without a client's id, each call creates a new record. */
+/** Converts a body to the store's form. If the client sends no id, each call creates a new record. */
 export async function feedbackDraft(
   { caller, project }: { caller: Caller; project: Project },
   body: v.InferOutput<typeof Feedback>,

@@ -52,7 +52,7 @@ export const createObservation = endpoint({
   return { ...observationReply(draft, outcome), location }
 })
 
-/** Converts a body to the store's form. Without a client's id, each call creates a new observation. */
+/** Converts a body to the store's form. If the client sends no id, each call creates a new observation. */
 export async function observationDraft(
   project: Project,
   body: v.InferOutput<typeof Observation>,

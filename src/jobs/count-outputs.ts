@@ -14,8 +14,8 @@ import {
 
 /**
  * Counts outputs by day, step, and project, along with what they and model calls used, for a bounded number of traces
- * per minute. Among the days that changed, it takes those that have waited longest. Days with more traces than one run
- * can count take turns.
+ * per minute. Among the days that changed, it takes those that have waited longest. Days that have too many traces for
+ * one run take turns.
  */
 export async function countOutputs(unscoped: UnscopedStore, now: number): Promise<void> {
   await scheduleNewTraces(unscoped, now)

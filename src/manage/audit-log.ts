@@ -37,7 +37,7 @@ export const Entry = v.object({
   requestId: v.pipe(Uuid, v.metadata({ description: "The `x-request-id` of the call's response" })),
   reason: v.pipe(
     v.nullable(v.string()),
-    v.metadata({ description: "Why somebody overrode a gate. Null if they didn't." }),
+    v.metadata({ description: 'Why somebody overrode a gate. Null if nobody did.' }),
   ),
 })
 

@@ -27,7 +27,7 @@ const StepFields = object(
     reviewers: described(v.optional(wholeNumber(1, MAX_REVIEWERS)), 'How many people review each output'),
     blind: described(
       v.optional(v.boolean()),
-      "Whether to hide other people's votes and comments on an output from reviewers until it's decided",
+      "Whether to hide other people's votes and comments on an output from reviewers until there's a decision on it",
     ),
   }),
 )

@@ -50,7 +50,7 @@ export const Session = v.object({
   ),
   scopes: v.array(v.picklist(SCOPES)),
   actsAs: ActsAs,
-  expiresAt: described(v.nullable(IsoTime), 'When the session ends. Null without a session.'),
+  expiresAt: described(v.nullable(IsoTime), 'When the session ends. Null if there is no session.'),
 })
 
 const Secret = text(1, MAX_NAME_LENGTH)

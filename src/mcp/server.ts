@@ -56,7 +56,7 @@ export async function respond(message: object, session: Session): Promise<Respon
 
 /**
  * The request as the SDK wants it. Its body has been read. Every response is JSON, so clients that don't accept event
- * streams are welcome.
+ * streams work too.
  */
 function messageRequest({ url, headers, signal }: Request): Request {
   const accepting = new Headers(headers)

@@ -52,7 +52,7 @@ const PART = {
 
 const PROJECT = {
   type: 'string',
-  description: "The project's slug. Required with a key for all projects.",
+  description: "The project's slug. Required if the key is for all projects.",
 }
 
 const contractOf = ({ endpoint }: Tool) => endpoint.contract

@@ -111,7 +111,7 @@ async function countProof(
   return { items, fixed }
 }
 
-/** Whether a version meets its step's gate or, without one, the default. */
+/** Whether a version meets its step's gate or, if the step has none, the default gate. */
 async function readMet(store: Store, step: { projectKey: number; stepId: string }, versionId: string, now: number) {
   const { state } = await readGateState(store, step, versionId, now)
   if (state) return { met: state.met, experimentId: state.experimentId, split: state.gate.split, hasGate: true }

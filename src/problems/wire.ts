@@ -9,7 +9,7 @@ import type { CountedProblem, ProblemDetails } from '../store/problems/problem-l
 export const Problem = v.object({
   id: Uuid,
   stepId: described(v.string(), 'The step at fault: the one that the engine blames, or else the reviewed one'),
-  errorType: described(v.nullable(v.string()), 'Null if neither a reviewer nor an engine named one'),
+  errorType: described(v.nullable(v.string()), 'Null if neither a reviewer nor an engine named a type'),
   docSlug: described(v.nullable(v.string()), 'The knowledge doc that the cause cites'),
   count: described(
     v.number(),
@@ -42,7 +42,7 @@ export const Problem = v.object({
     v.object({
       experimentId: described(v.nullable(Uuid), "The candidate's experiment. Null if there is none."),
       split: described(v.string(), "The split whose items count: the gate's, or test"),
-      met: described(v.boolean(), 'Whether the experiment meets the gate or, without one, the default'),
+      met: described(v.boolean(), 'Whether the experiment meets the gate or, if the step has none, the default gate'),
       fixed: described(v.number(), "How many of the problem's items in that split are fixed"),
       items: described(
         v.number(),

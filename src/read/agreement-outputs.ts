@@ -15,7 +15,7 @@ export const listAgreementOutputs = endpoint({
   summary: "List the outputs behind the reviewers' agreement",
   description:
     'The outputs that `GET /api/agreement` counts, sorted by the time of their first vote, newest first. Requires the `manage` scope, ' +
-    "or the `review` scope of an adjudicator. Callers subject to a blind policy don't see undecided outputs.",
+    "or the `review` scope of an adjudicator. Callers subject to a blind policy don't see outputs without a decision.",
   scope: 'manage',
   isForAdjudicators: true,
   query: v.strictObject({

@@ -63,13 +63,13 @@ const Share = v.object({ outputs: outputsWithTwo, pairs: v.number(), agreed, agr
 const Pair = v.object({
   outputs: described(v.number(), 'Outputs with a label from both'),
   agreed: described(v.number(), 'Outputs with the same label from both'),
-  agreement: described(Estimate, 'The share with the same label'),
+  agreement: described(Estimate, 'The share of outputs with the same label from both'),
   kappa: described(Estimate, "Cohen's κ: 1 is full agreement, 0 is chance"),
 })
 const Adjudicated = v.object({
   outputs: described(v.number(), 'Outputs with a label from both the reviewer and the adjudicator'),
   agreed: described(v.number(), 'Outputs with the same label from both'),
-  agreement: described(Estimate, 'The share with the same label, with its score interval'),
+  agreement: described(Estimate, 'The share of outputs with the same label from both, with its score interval'),
 })
 
 const byLabel = <Schema extends v.GenericSchema>(schema: Schema) => ({
@@ -165,10 +165,10 @@ export const getAgreement = endpoint({
   description:
     "Compares each reviewer's first vote on an output, if it was cast under a blind policy, on a span in the policy's " +
     'sample, and before anybody decided on the output. Withdrawn votes are left out, and all other votes are compared ' +
-    "separately, in `apart`. An output still counts after it's decided or replaced. " +
+    "separately, in `apart`. An output still counts after there's a decision on it, or after it's replaced. " +
     `Intervals are 95% percentile intervals over ${RESAMPLES} resamples of the outputs. The same votes always give the same intervals. ` +
     'Requires the `manage` scope, or the `review` scope of an adjudicator. For callers subject to a blind policy, the figures ' +
-    'leave out undecided outputs.',
+    'leave out outputs without a decision.',
   scope: 'manage',
   isForAdjudicators: true,
   query: v.strictObject({ ...projectSelector, ...agreementFilters }),
@@ -177,12 +177,12 @@ export const getAgreement = endpoint({
     200: v.object({
       isCut: described(
         v.boolean(),
-        `Whether there are more outputs than the newest ${MAX_COMPARED_OUTPUTS}, the only ones that are compared`,
+        `Whether there are more than ${MAX_COMPARED_OUTPUTS} outputs. Only the newest ${MAX_COMPARED_OUTPUTS} are compared.`,
       ),
       ...byLabel(Group),
       steps: described(
         v.array(v.object({ stepId: v.string(), ...byLabel(Group) })),
-        `Up to ${MAX_COMPARED_STEPS}, most outputs first`,
+        `Up to ${MAX_COMPARED_STEPS} steps, those with the most outputs first`,
       ),
       stepCount: v.number(),
       weeks: described(
@@ -198,12 +198,12 @@ export const getAgreement = endpoint({
             adjudicated: v.object(byLabel(Adjudicated)),
           }),
         ),
-        `Each reviewer compared with all others, and with adjudicators. Up to ${MAX_COMPARED_REVIEWERS}, most votes first.`,
+        `Each reviewer compared with all others, and with adjudicators. Up to ${MAX_COMPARED_REVIEWERS}, those with the most votes first.`,
       ),
       reviewerCount: v.number(),
       pairs: described(
         v.array(v.object({ userIds: v.tuple([Uuid, Uuid]), ...byLabel(Pair) })),
-        'The pairs of these reviewers that voted on the same output',
+        'The pairs of these reviewers who voted on the same output',
       ),
       apart: described(v.object(byLabel(Group)), "Votes that the other figures don't include"),
       differing: described(

@@ -25,8 +25,8 @@ export const exportParameters = {
 
 /** How an export's files end, for its endpoint's description. */
 export const EXPORT_DESCRIPTION =
-  `A file has up to ${MAX_FILE_ITEMS} items and ${MAX_FILE_BYTES / 1024 ** 2} MiB of values. If there are more items, the response has \`x-next-cursor\`, which continues the export; ` +
-  'with filters that few items match, a file may be short or empty and still have one. ' +
+  `A file has up to ${MAX_FILE_ITEMS} items and ${MAX_FILE_BYTES / 1024 ** 2} MiB of values. If there are more items, the response has \`x-next-cursor\`, which continues the export. ` +
+  'If few items match the filters, even a short or empty file may have this header. ' +
   '`jsonl` has one item per line, and ends with `{"end": true, "items": <count>}`.'
 
 /** The columns of a CSV file, in order, each with the cell of an item. */

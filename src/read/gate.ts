@@ -4,7 +4,7 @@ import type { GateRecord } from '../store/experiments/gates.ts'
 
 /** What an experiment must show before a version of a step's prompt may become active. */
 export const Gate = v.object({
-  id: described(Uuid, 'The target of its entries in the audit log'),
+  id: described(Uuid, "The `targetId` of the gate's entries in the audit log"),
   stepId: v.string(),
   minItems: v.number(),
   minPassRate: v.nullable(v.number()),
@@ -18,7 +18,7 @@ export const Gate = v.object({
   ),
   autoRollback: described(
     v.boolean(),
-    'Whether the previous version becomes active again if the watch finds a new version worse',
+    'Whether the previous version becomes active again if the watch finds that a new version is worse',
   ),
   updatedAt: IsoTime,
 })

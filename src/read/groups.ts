@@ -10,7 +10,7 @@ import { traceFilters } from './trace-filters.ts'
 
 export const Group = v.object({
   value: described(v.string(), 'The value that the traces share. `metadata.<key>=<value>` lists the traces.'),
-  traces: described(v.number(), "The group's traces among those that the page scanned"),
+  traces: described(v.number(), 'How many of the traces that the page scanned are in the group'),
   tracesIsMinimum: described(v.boolean(), 'Whether the group may have older traces'),
   firstAt: described(IsoTime, 'The time of the oldest trace'),
   lastAt: described(IsoTime, 'The time of the newest trace'),

@@ -13,7 +13,7 @@ import { Decided } from './text-wire.ts'
 const Day = v.pipe(v.string(), v.isoDate(), v.metadata({ examples: ['2026-11-21'] }))
 
 const Outputs = {
-  outputs: described(v.number(), 'Spans with an output that have been counted'),
+  outputs: described(v.number(), 'Counted spans with an output'),
   reviewed: described(v.number(), 'How many of those outputs have been reviewed'),
 }
 

@@ -11,7 +11,7 @@ const StepPolicy = v.object({
   reviewers: described(v.number(), 'How many people review each output'),
   blind: described(
     v.boolean(),
-    "Whether other people's votes and comments on an output are hidden from reviewers until it's decided",
+    "Whether other people's votes and comments on an output are hidden from reviewers until there's a decision on it",
   ),
 })
 

@@ -36,7 +36,8 @@ export interface Chunk {
 
 /**
  * The passages in a step's values. In its input and state, a list of passages has a name that says so; a list of
- * documents with texts and names needs none. `isOwn`: the output to be judged is this step's, so it isn't a source.
+ * documents with texts and names doesn't need one. `isOwn`: whether the output to be judged is this step's. If so, it
+ * isn't a source.
  */
 export function chunksOf(step: SourceStep, isOwn: boolean): Chunk[] {
   const inputs = isJsonObject(step.input) ? Object.entries(step.input) : []
@@ -110,8 +111,8 @@ function withDoc(label: string): string[] {
 }
 
 /**
- * What an output cites, in order: strings that are a chunk's label, and labels or numbers that its texts cite. If many
- * chunks have the same label, returns only as many as a response shows.
+ * What an output cites, in order: strings that are a chunk's label, and labels or numbers that its strings cite. If
+ * many chunks have the same label, returns only as many as a response shows.
  */
 export function citationsIn(output: Json, chunks: readonly Chunk[]): ReadonlyMap<Chunk, string[]> {
   const byLabel = new Map<string, Chunk[]>()
@@ -146,7 +147,7 @@ const plain = (label: string): string => label.trim().toLowerCase()
 
 const parentOf = (path: string): string => path.slice(0, path.lastIndexOf('.'))
 
-/** The first strings in a value. Not recursive: values may be deep. */
+/** The first strings in a value. Not recursive: values may be deeply nested. */
 function stringsIn(root: Json): string[] {
   const strings: string[] = []
   const waiting: Json[] = [root]

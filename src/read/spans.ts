@@ -93,7 +93,7 @@ const spanFilters = {
 const decisionFilters = {
   decision: described(
     v.optional(v.picklist(['accept', 'correct'])),
-    'Spans whose current decision is this one. Approving an unchanged output counts as `accept`, as in the history.',
+    'Spans with this current decision. Approving an unchanged output counts as `accept`, as in the history.',
   ),
   errorType: described(
     v.optional(v.pipe(v.string(), v.minLength(1, 'must not be empty'))),
@@ -146,7 +146,7 @@ const UNLIKE_PROBLEMS = ['stepId', 'promptVersionId', 'decision', 'errorType', '
 
 /**
  * A list's filter in the store's form, the text that its spans must contain, and whether it's a list of decisions or of
- * a problem's cases. 404 if the project has no such problem or watch.
+ * a problem's cases. 404 if the project doesn't have the problem, or the prompt with its watch.
  */
 export async function spanListFilter(
   { caller, store }: { caller: Caller; store: Store },
@@ -175,10 +175,12 @@ export async function spanListFilter(
     field => field !== undefined,
   )
   const problem = problemId === undefined ? undefined : await findProblem(store, problemId)
-  if (problemId !== undefined && problem?.projectKey !== project.key) throw notFound('The project has no such problem')
+  if (problemId !== undefined && problem?.projectKey !== project.key)
+    throw notFound('The project has no problem with this ID')
   const watched =
     watchedPromptId && (await findWatchedDecisions(store, project.key, watchedPromptId, query.watchedSide ?? 'after'))
-  if (watchedPromptId !== undefined && !watched) throw notFound('The project has no such prompt with a watch')
+  if (watchedPromptId !== undefined && !watched)
+    throw notFound('The project has no prompt with this ID, or the prompt has no watch')
   return {
     filter: { ...filter, problem, watched: watched || undefined },
     contained: sought(query.contains),
@@ -196,7 +198,7 @@ export const listSpans = endpoint({
     'With `decision`, `errorType`, `reviewerId`, `reviewedFrom`, or `reviewedTo`, the list has one span for each current ' +
     'decision that insights count, newest decision first. Each span has the step and prompt version that were recorded at the time of the decision. ' +
     `A page looks at up to ${MAX_SCANNED_DECISIONS} decisions in each database. ` +
-    "With `problemId`, it lists that problem's cases: corrections and, for each trace that has none but was analyzed by an engine, the span that the engine blames, or else the root.  " +
+    "With `problemId`, it lists that problem's cases: corrections and, for each trace that has none but was analyzed by an engine, the span that the engine blames, or else the root. " +
     "With `watchedPromptId`, it lists the decisions that the prompt's `watch` counts. " +
     'A page may be short even if more spans follow; it also ends at 8 MiB of values. ' +
     SEARCH_DESCRIPTION,

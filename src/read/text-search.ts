@@ -60,7 +60,7 @@ export const matchFields = {
 export const searchFields = {
   searchedTo: described(
     v.optional(v.nullable(IsoTime)),
-    'The time of the last trace that this page searched (in lists of decisions, of the last decision). The next page may continue within that trace. Everything newer has been searched. Null if the search has reached the end. Only with `contains`.',
+    'The time of the last trace (in lists of decisions, the last decision) that this page searched. The next page may continue within that trace. Everything newer has been searched. Null if the search has reached the end. Only with `contains`.',
   ),
   warnings: described(
     v.optional(v.array(v.string())),

@@ -80,7 +80,7 @@ export const PromptDetail = v.object({
       ),
     }),
   ),
-  gate: v.pipe(v.nullable(Gate), v.metadata({ description: "The step's gate. Null without one." })),
+  gate: v.pipe(v.nullable(Gate), v.metadata({ description: "The step's gate. Null if the step has no gate." })),
   watch: described(
     v.nullable(Watch),
     'Compares the active version with the previous one. Null if no version was active before.',
@@ -167,7 +167,7 @@ export const toKnowledgeDocDetail = (text: TextDetail): v.InferOutput<typeof Kno
 
 /** What reviewers need to know to judge a step's output. */
 export const Guideline = v.object({
-  id: described(Uuid, 'The target of its entries in the audit log'),
+  id: described(Uuid, "The `targetId` of the guideline's entries in the audit log"),
   text: described(v.string(), 'Markdown. Empty if the step has no guideline.'),
   updatedAt: described(v.nullable(IsoTime), 'Null if it was never set'),
 })

@@ -77,7 +77,7 @@ export const ListedTrace = v.object({
   ...TraceItem.entries,
   inputPreview: described(
     v.nullable(v.string()),
-    `The beginning of the input, up to ${PREVIEW_LENGTH} characters: the text of a message (in a conversation, of the user's last one), a string, or else JSON. If the root has no input, this is the input of the first step that has one. Null if none does. At most ${PREVIEWED_ROWS} of a trace's observations and ${PREVIEWED_ROWS} of its spans are searched.`,
+    `The beginning of the input, up to ${PREVIEW_LENGTH} characters: the text of a message (in a conversation, the text of the user's last message), a string, or else JSON. If the root has no input, this is the input of the first step that has one. Null if none does. At most ${PREVIEWED_ROWS} of a trace's observations and ${PREVIEWED_ROWS} of its spans are searched.`,
   ),
   outputPreview: described(
     v.nullable(v.string()),
@@ -132,7 +132,7 @@ export const Vote = v.object({
 
 export const Basis = described(
   v.nullable(v.picklist(REVIEW_BASES)),
-  "votes: several reviewers agreed; `by` is the first voter, and `at` is the time of the last vote. adjudication: an adjudicator decided, either because the votes didn't agree or before all of them were in. Null if it's one reviewer's own decision.",
+  "votes: several reviewers agreed; `by` is the first voter, and `at` is the time of the last vote. adjudication: an adjudicator decided, either after the votes disagreed or before all of them were in. Null if it's one reviewer's own decision.",
 )
 
 export const Span = v.object({
@@ -169,7 +169,7 @@ export const Span = v.object({
   }),
   claim: described(
     v.nullable(v.object({ heldBy: Uuid, until: IsoTime })),
-    "Who is reviewing the span: the user, or the key if it acts for no user; and when the claim ends unless it's renewed. If several people may claim the span: your own claim, if you have one, or else one of theirs. Null if nobody holds the span. Claims don't change the ETag.",
+    "Who is reviewing the span: the user, or the key if it acts for no user; and when the claim ends unless it's renewed. If several people may claim the span: your own claim, if you have one, or else another person's. Null if nobody holds the span. Claims don't change the ETag.",
   ),
   assignees: described(
     v.array(v.object({ userId: Uuid, dueAt: v.nullable(IsoTime) })),
@@ -187,13 +187,13 @@ export const Span = v.object({
     v.array(Vote),
     "If the step needs several reviewers, their votes on the current output or, once the span is decided, the votes before that decision. Oldest first. Votes don't change the ETag.",
   ),
-  isDisputed: described(v.boolean(), "Whether all votes are in but don't agree. An adjudicator decides."),
+  isDisputed: described(v.boolean(), "Whether all votes are in but don't agree. If so, an adjudicator decides."),
   etag: v.pipe(v.string(), v.metadata({ description: 'Changes with the output and the review' })),
   truncated: Truncated,
   createdAt: IsoTime,
   receivedAt: described(
     v.nullable(IsoTime),
-    'When the service first received data for it. Null if that was before the service recorded this time.',
+    'When the service first received data for it. Null if the span arrived before the service began to record this time.',
   ),
 })
 
@@ -209,7 +209,7 @@ export const Feedback = v.object({
   spanId: Uuid,
   userId: Uuid,
   content: v.string(),
-  name: described(v.nullable(v.string()), "What it's about, if the client said so"),
+  name: described(v.nullable(v.string()), 'What the feedback is about, if the client specified it'),
   rating: v.nullable(v.union([v.picklist(RATINGS), v.number()])),
   correction: v.nullable(StoredObject),
   labeller: v.nullable(v.object({ name: v.optional(v.string()), email: v.optional(v.string()) })),

@@ -100,7 +100,7 @@ export const assignSpans = endpoint({
       unchanged: described(v.number(), 'How many of the spans already had enough people'),
       short: described(
         v.number(),
-        `How many spans got too few people, because everyone else already has ${MAX_OPEN_ASSIGNMENTS} open assignments`,
+        `How many spans were assigned to too few people, because everyone else already has ${MAX_OPEN_ASSIGNMENTS} open assignments`,
       ),
       refused: described(v.array(Uuid), "The `spanIds` that don't exist or don't need review"),
       nextCursor: described(NextCursor, 'Set if more spans may match the filter'),

@@ -79,7 +79,10 @@ const ReviewOfSpan = decisionOn({
   source: v.optional(
     v.pipe(
       v.literal('import'),
-      v.metadata({ description: 'Imports a decision that `by` made elsewhere, at `at`. Needs the manage scope.' }),
+      v.metadata({
+        description:
+          'Imports a decision that the user in `by` made elsewhere, at the time in `at`. Requires the manage scope.',
+      }),
     ),
   ),
   by: v.optional(v.pipe(Email, v.metadata({ description: 'For imports only: the email of the user who decided' }))),

@@ -126,8 +126,8 @@ function updatesOf(entry: LastEntry, { item }: ReviewSubject, isStale: boolean):
 }
 
 /**
- * Ends items without a decision. A root that no longer has the text of the reviewed span keeps its item, as stale,
- * while that decision is current.
+ * Ends items without a decision. A root that no longer has the text of the reviewed span keeps its item, marked
+ * as stale, while that decision is current.
  */
 function endsOf(entries: readonly LastEntry[], inForce: ReadonlySet<string>, now: number): EntryDraft[] {
   return entries

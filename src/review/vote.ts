@@ -25,7 +25,7 @@ import { canBeShared, checkOutput, type Judged, matches, type Values, verdictOn 
 
 /*
  * If a step needs several reviewers, a person's request on an undecided span is a vote. If a vote completes a round and
- * all its votes agree, the span is decided, as the first voter's decision.
+ * all the round's votes agree, the first voter's decision becomes the span's.
  */
 
 const noForm = (spanId: string) =>
@@ -163,8 +163,7 @@ function isRepeated(
 }
 
 /**
- * 409 if the span already has enough reviewers without this one. Under a blind policy, the error says nothing about the
- * others.
+ * 409 if the span already has enough other reviewers. Under a blind policy, the error says nothing about them.
  */
 function requirePlace(act: Act, { takeOver }: ReviewRequest, { voting }: ReviewSubject, others: number): void {
   const { reviewers, isBlind } = voting

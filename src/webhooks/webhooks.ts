@@ -124,7 +124,7 @@ export const listWebhooks = endpoint({
   path: '/api/webhooks',
   summary: 'List the webhooks, oldest first',
   description:
-    "Lists the organization's webhooks; with a project, those that send its events. A key for one project sees that project's own webhooks.",
+    "Lists the organization's webhooks or, if you select a project, those that send its events. A key for one project sees that project's own webhooks.",
   scope: 'manage',
   query: v.strictObject({ ...optionalProject, ...pageParameters }),
   errors: { 404: 'Not found', 409: NO_KEY },

@@ -79,8 +79,8 @@ export const ModelAgreement = v.object({
     'The 95% interval of agreed / of (Wilson, without continuity correction). Null if there are no such outputs.',
   ),
   sameAccepted: v.number(),
-  sameRejected: described(v.number(), 'The model called them the same, and a person rejected them'),
-  differentAccepted: described(v.number(), 'The model called them different, and a person accepted them'),
+  sameRejected: described(v.number(), 'Outputs that the model called the same and a person rejected'),
+  differentAccepted: described(v.number(), 'Outputs that the model called different and a person accepted'),
   differentRejected: v.number(),
 })
 
