@@ -5,7 +5,7 @@
  *     node loop.ts more    answers twenty more tickets, as if it were the next day
  *     node loop.ts run     runs the step's experiments that are waiting for results
  *
- * Without COUNTERSIGN_KEY, it uses the demo's key, which `npm start` stores in this folder.
+ * If COUNTERSIGN_KEY isn't set, it uses the demo's key, which `npm start` stores in this folder.
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { Countersign } from 'countersign/client'
@@ -81,7 +81,7 @@ interface Version {
   isActive: boolean
 }
 
-/** The versions of the step's prompt, which is created if there is none. */
+/** Returns the versions of the step's prompt. Creates the prompt if it doesn't exist. */
 async function promptVersions(): Promise<Version[]> {
   const list = `/api/prompts?projectSlug=${projectSlug}&stepId=${STEP}`
   const find = () => call<{ prompts: { id: string }[] }>('GET', list)

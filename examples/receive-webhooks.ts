@@ -15,7 +15,9 @@ interface ReceivedEvent {
 }
 
 const webhook = new Webhook(WEBHOOK_SECRET)
-/** The events that were handled. Store these in your database, in the same transaction as what the events change. */
+/**
+ * The ids of the handled events. Store them in your database, in the same transaction as the changes that they cause.
+ */
 const handled = new Set<string>()
 /** The sequence of the latest event about each span. */
 const latest = new Map<string, number>()
@@ -33,7 +35,7 @@ function handle(id: string, { type, data }: ReceivedEvent): void {
     console.log(type)
     return
   }
-  // An event that was sent again arrives after newer ones.
+  // An event that was sent again may arrive after newer events.
   if (data.sequence < (latest.get(data.spanId) ?? 0)) return
   latest.set(data.spanId, data.sequence)
   console.log(`${data.spanId}: ${data.decision}`)

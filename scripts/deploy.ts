@@ -35,8 +35,8 @@ const USAGE = `npm run deploy [-- flags]
   --workers-ai            find causes with a Workers AI model from now on; --no-workers-ai goes back to the rules
   --help
 
-Without a Workers AI flag, the first deploy in a terminal asks, and later deploys keep the choice, as they keep the
-shards. An existing database or bucket stays where it is and can't be moved. See docs/operations.md.`
+Without a Workers AI flag, the first deploy in a terminal asks. Later deploys keep that choice and the shards. An
+existing database or bucket stays where it is and can't be moved. See docs/operations.md.`
 
 /** What the first deploy prints before it asks. */
 const WORKERS_AI = `When a person disagrees with an output, rules in the Worker find the cause. A Workers AI model, Llama 3.3 70B, can find
@@ -68,7 +68,7 @@ const Version = v.looseObject({
     bindings: v.array(v.looseObject({ type: v.string(), name: v.optional(v.string()) })),
   }),
 })
-/** The rows of a statement that `wrangler d1 execute` ran. */
+/** The rows that a statement returned to `wrangler d1 execute`. */
 const Names = v.tuple([v.looseObject({ results: v.array(v.object({ name: v.string() })) })])
 /** What wrangler writes to WRANGLER_OUTPUT_FILE_PATH after a successful deployment. */
 const Deployment = v.looseObject({
@@ -162,7 +162,7 @@ async function readConfig() {
   return { config, configFile, bound: { database, bucket }, overlay }
 }
 
-/** Finds the database, or creates it in the place that the flags give. */
+/** Finds the database, or creates it in the place that the flags specify. */
 function ensureDatabase(): Database {
   const { database_name: name, database_id: id } = bound.database
   const find = (all: Database[]) => all.find(each => (id ? each.uuid === id : each.name === name))
@@ -206,8 +206,8 @@ function readDeployedBindings() {
 }
 
 /**
- * Finds the shards, and creates those that are missing. Without --shards, there are as many as before, counting those
- * that the Worker binds and other databases with a shard's tables, because the Worker may have been rolled back or
+ * Finds the shards, and creates those that are missing. Without --shards, keeps as many as before. These are the
+ * databases that the Worker binds and any others with a shard's tables, because the Worker may have been rolled back or
  * deleted. Changes nothing if one of them can't be a shard.
  */
 function ensureShards() {
@@ -253,8 +253,8 @@ function shardCandidates(databaseName: string) {
 }
 
 /**
- * Tells a shard from a database that has such a name by chance, even if that's another deployment's DB: a shard has the
- * same tables, but no organizations.
+ * Distinguishes a shard from a database that only happens to have such a name, such as another deployment's DB: a shard
+ * has the same tables, but no organizations.
  */
 function contentsOf(name: string): 'none' | 'shard' | 'other' {
   step(`Looking at the database ${name}`)
@@ -268,7 +268,9 @@ function contentsOf(name: string): 'none' | 'shard' | 'other' {
   return namesIn('SELECT name FROM organizations LIMIT 1').length === 0 ? 'shard' : 'other'
 }
 
-/** Where to create shards: within the database's jurisdiction, or as close as possible to it or to --location. */
+/**
+ * Where to create shards: within the database's jurisdiction, or as close as possible to the database or to --location.
+ */
 function shardPlace(): string[] {
   if (database.jurisdiction) return ['--jurisdiction', database.jurisdiction]
   const location = flags.location ?? regionOf(database.name)
@@ -327,7 +329,7 @@ function regionOf(name: string): string | undefined {
  * Writes the configuration to deploy: wrangler.toml with the flags' additions, the ids of the databases that were
  * found, and the bucket in the database's jurisdiction. Without these, wrangler would look for the Worker's last
  * database, even a deleted one, and would create and bind a second bucket with the same name. The file is next to
- * wrangler.toml, so that its paths hold; git ignores it.
+ * wrangler.toml, so that its relative paths stay valid; git ignores it.
  */
 function writeConfig(): string {
   const file = 'wrangler.deploy.json'
@@ -364,8 +366,8 @@ function placedBucket() {
 }
 
 /**
- * Migrates every database. The last shard is the first to get tables, so that an interrupted deploy leaves either no
- * shard or one from which the next deploy sees how many there should be.
+ * Migrates every database. The last shard gets its tables first, so that an interrupted deploy leaves either no shard
+ * or the one that tells the next deploy how many there should be.
  */
 function migrate(): void {
   for (const { binding, name } of [{ ...database, binding: 'DB' }, ...shards.toReversed()]) {
@@ -405,8 +407,8 @@ function ensureWebhookKey(): void {
 }
 
 /**
- * Gives the Worker an ADMIN_TOKEN unless it has one. Prints a new token before storing it, so that whenever this is
- * interrupted, the stored token has been shown.
+ * Gives the Worker an ADMIN_TOKEN unless it has one. Prints a new token before storing it, so that a stored token has
+ * always been shown, even if the deploy is interrupted.
  */
 function ensureAdminToken(): boolean {
   if (secrets.has('ADMIN_TOKEN') && !flags.newAdminToken) return false
@@ -476,7 +478,7 @@ function wrangler(args: readonly string[], options: SpawnSyncOptions) {
   return result
 }
 
-/** Reads an output that contains one of these strings. */
+/** Accepts output that contains one of these strings. */
 function says(...words: readonly string[]) {
   return (stdout: string, stderr: string): true | undefined =>
     words.some(each => stdout.includes(each) || stderr.includes(each)) || undefined

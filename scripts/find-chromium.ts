@@ -1,13 +1,13 @@
 import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
-/** Chromium without windows, which takes a third less processor time. */
+/** Headless builds of Chromium, which use a third less processor time. */
 const HEADLESS = ['chromium-headless-shell', 'chrome-headless-shell']
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome']
 
 /**
  * The path of an installed Chromium: CHROMIUM_PATH, else the first one on the PATH. Undefined if there is none. Prefers
- * one without windows unless `hasWindows` is set.
+ * a headless build unless `hasWindows` is set.
  */
 export function findChromium({ hasWindows = false } = {}): string | undefined {
   const { CHROMIUM_PATH, PATH = '' } = process.env

@@ -2,7 +2,7 @@
  * `npm run screenshots`: takes the pictures in docs/screenshots, which show each page of the app with the demo's data,
  * in light and dark mode.
  *
- *   --quick   takes a few of them into a temporary folder, to show that it works
+ *   --quick   takes only a few of them, in a temporary folder, to check that it works
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -170,7 +170,7 @@ async function takePictures(browser: Browser, url: string, link: string): Promis
 }
 
 /**
- * Runs cron, as would happen every minute, until the numbers on Insights are counted. New traces aren't counted at
+ * Runs cron, which otherwise runs every minute, until the numbers on Insights are counted. New traces aren't counted at
  * first.
  */
 async function countOutputs(url: string, get: Get): Promise<void> {

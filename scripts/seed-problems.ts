@@ -3,7 +3,7 @@ import { call } from './call.ts'
 import { PROBLEMS } from './demo/problems.ts'
 import { versionIdOf } from './seed-experiments.ts'
 
-/** Where to seed, with a manager's key and the owner's, which sees all users. */
+/** Where to seed, a manager's key, and the owner's key, which sees all users. */
 interface Target {
   url: string
   key: string

@@ -47,9 +47,9 @@ async function makeKeyFor(
 
 const HOUR_MS = 3_600_000
 
-/** Where to seed reviews, with which keys, and the offset of their times from the demo's tables. */
+/** Where to seed reviews, with which keys, and the offset of their times from those in the demo's tables. */
 interface ReviewTarget {
-  /** The key is an owner's, which may import. */
+  /** The key is an owner's key, which may import reviews. */
   project: { id: string; key: string }
   reviewerKeys: ReviewerKeys
   laterBy: number
@@ -101,7 +101,7 @@ const Spans = v.object({
 
 /**
  * Sets a project's review policy, and posts its votes and the decisions on them in their reviewers' names. Leaves out
- * spans that an earlier run decided, on which a vote would be a new decision.
+ * spans that an earlier run decided, because a vote on one of them would be a new decision.
  */
 export async function seedVotes(
   url: string,

@@ -89,11 +89,11 @@ async function ownerKey({ url, adminToken }: SeedTarget): Promise<string> {
 interface SeededProject {
   id: string
   key: string
-  /** The offset of all times from the demo's tables, in whole weeks to keep the weekdays. */
+  /** The offset of all times from those in the demo's tables, in whole weeks to keep the weekdays. */
   laterBy: number
 }
 
-/** Creates a project with its prompts, docs, and traces. They end in the week before the project was created. */
+/** Creates a project with its prompts, docs, and traces. The traces end in the week before the project was created. */
 async function seedProject(url: string, owner: string, project: DemoProject): Promise<SeededProject> {
   const { slug, name } = project
   await call(url, owner, 'POST', '/api/projects', { slug, name })
@@ -134,7 +134,7 @@ async function seedProject(url: string, owner: string, project: DemoProject): Pr
   return { id, key, laterBy }
 }
 
-/** The time, shifted by some milliseconds. Null if there is none. */
+/** The time, shifted by `byMs` milliseconds. Null if there's no time. */
 const later = (time: unknown, byMs: number): string | null =>
   typeof time === 'string' ? new Date(Date.parse(time) + byMs).toISOString() : null
 

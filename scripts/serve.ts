@@ -54,8 +54,8 @@ export interface Setup {
 
 /**
  * Serves the Worker with the bindings in wrangler.toml, behind the door. Miniflare's own entry, which the door
- * bypasses, listens on a random port of 127.0.0.1. It also leads to the door, and its other functions need a secret of
- * this process.
+ * bypasses, listens on a random port of 127.0.0.1. That entry also leads to the door, and its other functions need a
+ * secret that only this process has.
  */
 export async function serve({
   project,

@@ -1,6 +1,6 @@
 /**
- * Shards, the databases that share the traces: DB_1, DB_2, and so on, next to DB. One shard is the default. Then there
- * are no such databases, because DB has the traces as well.
+ * Shards, the databases that share the traces: DB_1, DB_2, and so on, next to DB. By default, there is one shard. In
+ * that case, none of these databases exist, because DB also has the traces.
  */
 
 export const MAX_SHARDS = 16

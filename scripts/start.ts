@@ -210,8 +210,9 @@ function stopOnSignals(): void {
 }
 
 /**
- * Ends the workerds that wrangler started if this process is killed outright. Otherwise they would live on and keep the
- * port and the database. For each of them, a shell waits for the end of a pipe that only this process holds open.
+ * Ends the workerd processes that wrangler started if this process is killed outright. Otherwise they would live on and
+ * keep the port and the database. For each of them, a shell waits for the end of a pipe that only this process holds
+ * open.
  */
 function endWorkerdWithThisProcess(): void {
   subscribe('child_process', message => {

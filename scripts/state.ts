@@ -54,7 +54,7 @@ export function keepShards(directory: string, asked: number | undefined): number
 
 const SQLITE_BUSY = 5
 
-/** Referenced for as long as the process lives, because the lock ends with its database. */
+/** Referenced until the process ends, because the lock is released when its database is garbage-collected. */
 let held: DatabaseSync | undefined
 
 /** Locks with a transaction that never ends, in a database that serves only as the lock. */

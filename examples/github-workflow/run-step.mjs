@@ -1,6 +1,6 @@
 /**
  * Runs one item of an experiment: gives a model the step's prompt and the input. Replace it with your own step, so that
- * what's tried is what runs in production.
+ * the experiment runs the same code as production.
  *
  *     echo '"Where is my parcel?"' | node run-step.mjs sort-ticket
  */

@@ -9,7 +9,7 @@ export interface Random {
   shuffle: <T>(items: readonly T[]) => T[]
   /** This many lowercase hexadecimal digits. */
   hex: (length: number) => string
-  /** This many decimal digits, the first of them not 0. */
+  /** This many decimal digits, the first of which isn't 0. */
   digits: (length: number) => string
   uuid: () => string
 }

@@ -31,8 +31,8 @@ const SUNDAY = 0
 const CHUNKS = 3
 
 /**
- * The runs with a flawed case: four in ten until shortly before version 3 of the answer's prompt, and one in 25 with
- * it, which shows that the version helped.
+ * The runs with a flawed case: four in ten until shortly before version 3 of the answer's prompt, and one in 25 after
+ * that, which shows that the version helped.
  */
 const FLAWED_RUNS = Array.from({ length: COUNT }, (_, index) => index).filter(index =>
   index < 67 ? [0, 2, 5, 8].includes(index % 10) : index % 25 === 9,

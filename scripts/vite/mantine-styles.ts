@@ -9,8 +9,8 @@ const BASE =
 /**
  * Loads the styles of each Mantine component together with its script, so that a page loads only the styles that it
  * needs. They're in a CSS layer, so the app's own styles override them in whichever order the two load. The styles that
- * others extend are in a layer inside it, for the same reason: a document's own styles are at its end, after those of
- * the pages that load into it.
+ * others extend are in a nested layer, for the same reason: a document's own styles are at its end, after those of the
+ * pages that load into it.
  */
 export const mantineStyles = (): Plugin => ({
   name: 'mantine-styles',

@@ -7,7 +7,7 @@ import type { FetcherScheduledOptions, FetcherScheduledResult } from '@cloudflar
 
 interface DoorEnv {
   COUNTERSIGN: Fetcher & { scheduled: (options: FetcherScheduledOptions) => Promise<FetcherScheduledResult> }
-  /** Known only to the process that started this one, and new with each start. */
+  /** A new secret for each start, known only to the process that started this one. */
   CRON_SECRET: string
 }
 
@@ -15,8 +15,8 @@ export default {
   async fetch(request, { COUNTERSIGN, CRON_SECRET }) {
     const url = new URL(request.url)
     const headers = new Headers(request.headers)
-    // As behind Cloudflare: behind a tunnel that ends TLS, pages have an https:// origin, which the Worker compares
-    // with its own.
+    // As behind Cloudflare: behind a tunnel that terminates TLS, pages have an https:// origin, which the Worker
+    // compares with its own.
     const protocol = headers.get('x-forwarded-proto')?.split(',')[0]?.trim().toLowerCase()
     if (protocol === 'http' || protocol === 'https') url.protocol = protocol
     const address = request.cf?.clientIp

@@ -206,8 +206,8 @@ const span: fc.Arbitrary<SpanBody> = fc
     },
     { requiredKeys: ['trace_id', 'span_id', 'step_id', 'timestamp'], noNullPrototype: true },
   )
-  // A span may name only its own trace's root span. Whether another trace's root can be taken before it exists is
-  // undefined.
+  // A span may name only its own trace's root span. What happens if it names another trace's root before that root
+  // exists is undefined.
   .map(body => (body.span_id === ROOT_OF ? { ...body, span_id: ROOT_OF + body.trace_id } : body))
 
 const observation: fc.Arbitrary<ObservationBody> = fc
@@ -379,7 +379,7 @@ const racer: fc.Arbitrary<Racer> = fc.oneof(
   { arbitrary: fc.constant({ type: 'deliver' as const }), weight: 1 },
 )
 
-/** So few calls that every order can be tried. */
+/** Few enough calls that every order can be tried. */
 export const racers: fc.Arbitrary<Racer[]> = fc
   .tuple(narrowness, fc.array(racer, { minLength: 2, maxLength: 4 }))
   .map(([pools, racing]) => racing.map(sent => narrowed(sent, pools)))

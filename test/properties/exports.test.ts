@@ -111,7 +111,7 @@ const spanFieldsOf = ({ place, parent, start, end, kind, output, fields }: Plann
 
 type Run = Awaited<ReturnType<typeof newRun>>
 
-/** Performs one act. Its ids derive from `index`, so that two runs use the same ones. */
+/** Performs one act. Its ids derive from `index`, so that two runs use the same ids. */
 async function doAct({ org, trace_id, uuidOf }: Run, act: Act, index: number): Promise<void> {
   const idOf = async (place: number | null) => (place === null ? {} : { span_id: await uuidOf(spanIdOf(place)) })
   if (act.type === 'post') {
@@ -243,8 +243,8 @@ interface ReadSpan {
 }
 
 /**
- * Asserts that the queue has only spans with an unreviewed output, and every step among such spans if the trace is a
- * pipeline's.
+ * Asserts that the queue has only spans with an unreviewed output and, if the trace comes from a pipeline, every step
+ * among those spans.
  */
 function mustQueue({ trace, list, queue }: Awaited<ReturnType<typeof readEverything>>): void {
   const open = (trace as { spans: ReadSpan[] }).spans.filter(

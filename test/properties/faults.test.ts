@@ -24,8 +24,9 @@ import { mustMissOnly, placesOf } from './silence.ts'
 import { expectedView, queriesOf, readView, settled, textOf } from './view.ts'
 
 /*
- * Calls are sent while one of the databases fails in any way and epochs begin. Afterward, reads return whatever was
- * acknowledged, a call that wasn't acknowledged may be sent again, and only the failing database's traces are affected.
+ * Calls are sent while epochs begin and one of the databases fails in any possible way. Afterward, reads return
+ * whatever was acknowledged, a call that wasn't acknowledged can be sent again, and only the failing database's traces
+ * are affected.
  */
 
 const THOROUGHNESS = inject('propertyRuns')
@@ -88,7 +89,10 @@ interface Arrival {
   ids: Tenant['ids']
 }
 
-/** Which calls may fail because of a fault: all if it's in the control database, or else those for its own traces. */
+/**
+ * Which calls may fail because of a fault: all calls if the fault is in the control database, or else those for the
+ * traces in the database with the fault.
+ */
 async function mayFail(tenant: Tenant, { database }: Fault): Promise<(call: Command) => boolean> {
   const [places, epochs] = [await placesOf(tenant), await epochsIn(tenant.projectId)]
   return call => {
@@ -136,7 +140,7 @@ async function sendDuring(tenant: Tenant, before: readonly World[], calls: reado
 
 const hasTrace = (world: World, id: string): boolean => world.some(({ traceId }) => traceId === id)
 
-/** How many acts have been performed. With several databases, a new epoch begins at every third one. */
+/** How many acts have been performed. With several databases, a new epoch begins at every third act. */
 let played = 0
 
 async function play(tenant: Tenant, drawn: readonly Act[]): Promise<readonly World[]> {

@@ -16,7 +16,7 @@ const MOMENTS = ['before', 'midway', 'after', 'never'] as const
 export interface Fault {
   /** The number of the database. */
   database: number
-  /** The first call that fails, and whether all later ones do. */
+  /** The first call that fails, and whether all later calls fail as well. */
   at: number
   stays: boolean
   moment: (typeof MOMENTS)[number]

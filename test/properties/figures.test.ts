@@ -13,10 +13,10 @@ import { reviewerOf } from '../support/reviews.ts'
 const THOROUGHNESS = inject('propertyRuns')
 
 /*
- * Reviewers decide over several days, here or elsewhere, while spans change their steps, outputs, and usage, engines
- * answer, and traces are deleted or expire, purged or not. A reviewer may be deleted, and steps renamed. Each figure in
- * insights must then agree with its list: a count equals the length of its list of spans or traces plus the list's
- * `expired`, and tokens, costs, and durations are those of the listed spans.
+ * Reviewers decide over several days, here or in another system, while spans change their steps, outputs, and usage,
+ * engines answer, and traces are deleted or expire, whether or not they're purged. A reviewer may be deleted, and steps
+ * may be renamed. Each figure in insights must then agree with its list: a count equals the length of its list of spans
+ * or traces plus the list's `expired`, and tokens, costs, and durations are those of the listed spans.
  */
 
 const STEPS = ['classify', 'answer'] as const
@@ -423,7 +423,7 @@ describe('the figures of insights', () => {
         throw new Error(`today: ${byReviewer(queue.today)}, insights ${byReviewer(reviewedToday)}`)
       }
 
-      // Error types: reviewers' by decision, and engines' by trace.
+      // Error types that reviewers named, by decision, and those that engines named, by trace.
       for (const { errorType, stepId, source, count } of body.errorTypes) {
         if (source === 'review') {
           await mustMatch('error type', { ...window, errorType, stepId }, count)

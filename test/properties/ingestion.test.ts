@@ -54,7 +54,7 @@ const expandSteps = (steps: readonly Step[], { ids }: Tenant): Step[] =>
 
 const eventsOf = (steps: readonly Step[]): Event[] => steps.map(({ action }) => action).filter(isEvent)
 
-/** How many calls have been sent. With several databases, a new epoch begins at every third one. */
+/** How many calls have been sent. With several databases, a new epoch begins at every third call. */
 let played = 0
 
 /**

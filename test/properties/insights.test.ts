@@ -12,7 +12,7 @@ const THOROUGHNESS = inject('propertyRuns')
 
 /*
  * Reviewers decide on the same spans over several days, one by one and in bulk, while the spans change their steps.
- * Some responses from the database are lost, so that its batches run twice. The stored counts must still equal a fresh
+ * Some responses from the database are lost, so some batches run twice. The stored counts must still equal a fresh
  * count over all current decisions.
  */
 

@@ -456,7 +456,10 @@ const UNREVIEWED = {
   basis: null,
 }
 
-/** What an output is about: the value in objects and lists with one item. Null for short strings and single values. */
+/**
+ * The content by which outputs are compared. If objects and lists have only one item, that item counts instead of them,
+ * unless it's short. Null for short strings and other single values.
+ */
 function sharedText(output: Json): string | null {
   let value = output
   for (let [only, ...more] = itemsOf(value); only !== undefined && more.length === 0; [only, ...more] = itemsOf(value))

@@ -17,8 +17,8 @@ const THOROUGHNESS = inject('propertyRuns')
 
 /*
  * No matter what happens to traces, the policy, and the names of steps, and no matter how far cron's passes have
- * progressed, the queue offers exactly the spans that need review and that the policy selects, based on what it lets
- * the viewer see. Everything else is the same as without a policy.
+ * progressed, the queue offers exactly the spans that need review and that the policy selects, based on what the policy
+ * lets the viewer see. Everything else is the same as without a policy.
  */
 
 const STEPS = ['answer', 'search', 'embed']

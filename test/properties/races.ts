@@ -34,7 +34,7 @@ export async function race(tenant: Tenant, racer: Racer, bindings: Env): Promise
 interface Race {
   racers: readonly Racer[]
   results: readonly Observed[]
-  /** The time when all of them had arrived. */
+  /** The time when all racers had arrived. */
   at: number
   queries: readonly Query[]
   /** The view after the race. */

@@ -190,7 +190,7 @@ describe('reviews by several reviewers at the same time', () => {
           const done = ofSpan.filter(({ status, act }) => status === 200 && act.reviewer !== AGENT)
           const agents = span.suggestions.map(({ by }: { by: string }) => by)
           const isAgents = agents.length === 0 || (agents.length === 1 && agents[0] === reviewers[AGENT]?.userId)
-          mustEqual('whether all suggestions are of the agent', isAgents, true)
+          mustEqual('whether all suggestions come from the agent', isAgents, true)
           mustEqual('the number of successful responses and of decisions', history.length, done.length)
           for (const { status, act } of ofSpan) {
             const allowed = [200, ...(act.isGuarded ? [412] : []), ...(act.kind === 'accept' ? [422] : [])]

@@ -33,8 +33,8 @@ const DAY_MS = 24 * 3_600_000
 
 /**
  * The time that the service sees. Each tenant starts a second after the previous one, so that time-based keys stay
- * distinct. Databases compare epochs with their own clocks, which can't be simulated, so with several databases, this
- * is the past: for all of them, each epoch has begun.
+ * distinct. Databases compare epochs with their own clocks, which can't be simulated. So with several databases, this
+ * time is in the past, and for all of them, each epoch has begun.
  */
 let clock = Date.now() - (isSharded ? 30 * DAY_MS : 0)
 
@@ -54,7 +54,7 @@ async function newTenant(): Promise<Tenant> {
   const { apiKey, id: organizationId } = (await admin().post('/api/orgs', { slug, name: 'Test' })).body
   const queued: QueuedJob[] = []
   await subscribe({ owner: client({ 'x-api-key': apiKey.key }) })
-  // This isolate looks up this key for the first time after the webhook has been created.
+  // The key is created after the webhook, so this isolate learns of the webhook when it first looks up the key.
   const draft = { name: 'Test', scopes: ['ingest', 'read', 'review', 'manage'] }
   const { key, id: caller } = (await client({ 'x-api-key': apiKey.key }).post('/api/api-keys', draft)).body
   const deleted: string[] = []

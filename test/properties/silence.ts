@@ -90,7 +90,7 @@ export async function mustMissOnly(
     const { status, body } = await get(path)
     const allowed = shown ? [200] : isHidden ? [503] : [404, 503]
     if (!allowed.includes(status))
-      throw new Error(`${path} returned ${status} and should return ${allowed.join(' or ')}`)
+      throw new Error(`${path} returned ${status}, but should have returned ${allowed.join(' or ')}`)
     if (shown) mustEqual(path, read(body) ?? {}, shown)
   }
   for (const traceId of TRACES) {

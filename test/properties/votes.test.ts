@@ -27,7 +27,7 @@ const ADJUDICATOR = 3
 
 const STEPS = ['first', 'second']
 
-/** The first two corrections are equal to an evaluator, but not as JSON. */
+/** An evaluator considers the first two corrections equal, although their JSON differs. */
 const VALUES = [{ a: 'No' }, { a: 'NO ' }, { a: 'Perhaps' }]
 
 const act = fc.record({
@@ -287,7 +287,7 @@ async function check({ org, spanIds, people, traceIds }: Awaited<ReturnType<type
       current.toSorted(byTime).map(({ user_id }) => user_id),
     )
     const isFull = !isDecided && current.length > 0 && current.length === current[0]?.reviewers
-    mustEqual('whether the votes that are in disagree', isFull && doAgree(current), false)
+    mustEqual('whether the votes so far disagree', isFull && doAgree(current), false)
     mustEqual('whether it is disputed', [span.isDisputed, disputedIds.includes(spanId)], [isFull, isFull])
     for (const table of isDecided ? ['disputes', 'review_claims'] : []) {
       mustEqual(
@@ -336,7 +336,7 @@ async function check({ org, spanIds, people, traceIds }: Awaited<ReturnType<type
   for (const { user_id } of worked) today.set(user_id, (today.get(user_id) ?? 0) + 1)
   for (const { userId } of people) {
     const shown = queue.today.find((each: { userId: string }) => each.userId === userId)
-    mustEqual('the work of today', shown?.reviewed ?? 0, today.get(userId) ?? 0)
+    mustEqual("today's work", shown?.reviewed ?? 0, today.get(userId) ?? 0)
   }
   const traces = await Promise.all(traceIds.map(async id => (await org.read.get(`/api/traces/${id}`)).body))
   const feedback = traces.flatMap(trace => trace.feedback)
@@ -359,7 +359,7 @@ async function purge({ org, traceIds }: Awaited<ReturnType<typeof play>>) {
     'select 1 from review_days where accepted + corrected + by_votes <> 0 and project_key = (select key from projects where id = ?)',
     org.project.id,
   )
-  mustEqual('the counts that are left', left.length, 0)
+  mustEqual('the remaining counts', left.length, 0)
 }
 
 /** A trace's row, and the number of its database. */

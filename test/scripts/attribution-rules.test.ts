@@ -34,7 +34,7 @@ describe('the rules score as well as before', () => {
       expect(scores[name].share).toBeGreaterThanOrEqual(least[name])
   })
 
-  it('and at least 9 of 10 confident answers to cases by others are right', async () => {
+  it('and at least 9 of 10 confident answers to cases written by others are right', async () => {
     const judged = await judge('independent')
     const sure = judged.filter(({ answer }) => answer.confidence > 0.8)
     const right = sure.filter(({ labeled, answer }) => answer.errorType === labeled.expected.error_type)

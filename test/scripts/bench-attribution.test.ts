@@ -118,7 +118,7 @@ describe('npm run bench:attribution', () => {
     await expect(running).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining(message) })
   })
 
-  it('reports the number of an invalid line in the file', async ({ expect }) => {
+  it('reports the line number of an invalid line in the file', async ({ expect }) => {
     const [tuned = ''] = await shippedLines('tuned')
     const broken = JSON.stringify({ ...JSON.parse(tuned), expected: { error_type: 'x' } })
     await expect(readCases(await fileOf([tuned, broken]))).rejects.toThrow(/line 2: expected\.error_type_category/)
@@ -213,7 +213,7 @@ describe('scores', () => {
     expect(binsOf([])).toEqual([])
   })
 
-  it('include the share of right answers above a confidence of 0.8, not at it', ({ expect }) => {
+  it('include the share of right answers above, but not at, a confidence of 0.8', ({ expect }) => {
     const wrong = judged(['human', null], ['ai_one', null], 0.81)
     expect(sureOf([...MIXED, wrong, judged(['human', null], ['ai_one', null], 0.8)])).toMatchObject({ right: 3, of: 4 })
     expect(sureOf([])).toMatchObject({ of: 0, interval: null })

@@ -249,7 +249,7 @@ interface Event {
   body: { step_id?: string; span_id?: string; parent_span_id?: string; output?: unknown }
 }
 
-/** A service that responds to the first batch with 503. Returns its URL and the events of the batches. */
+/** Starts a service that responds to the first batch with 503. Returns its URL and the events in the batches. */
 async function newService() {
   const batches: Event[][] = []
   const server = createServer(async (request, response) => {

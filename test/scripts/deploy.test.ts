@@ -158,7 +158,7 @@ function essence({ databases, buckets, queues, workers }: Account) {
 }
 
 const migrations = (await readdir(join(PROJECT, 'migrations'))).filter(name => name.endsWith('.sql')).sort()
-/** Enough to interrupt a deploy between two of them. */
+/** Enough migrations to interrupt a deploy between two of them. */
 const FEW = migrations.slice(0, 3)
 const FIRST = {
   databases: [{ name: 'countersign', jurisdiction: null, region: 'ENAM', migrations }],

@@ -184,7 +184,7 @@ describe('loop.ts', () => {
     const datasetId = datasets.find(({ stepId }) => stepId === 'sort-ticket')?.id
     const begin = (split: string) =>
       call(url, key, 'POST', '/api/experiments', { projectSlug, datasetId, split, runner: 'client' })
-    // Without a version, the experiment tries the first prompt, which is wrong about three items.
+    // The call doesn't specify a version, so the experiment tries the first prompt, which is wrong about three items.
     await begin('test')
     expect(await loop('run')).toEqual([
       '2 passed, 3 failed, 0 unjudged; 0 fixed, 0 regressed',
@@ -196,7 +196,7 @@ describe('loop.ts', () => {
   })
 })
 
-/** The calls on pages. A test finds each by a string in it. */
+/** The calls on pages. A test finds each call by a string that it contains. */
 function callsOn(pages: readonly string[], tenant: Tenant) {
   const calls = pages.flatMap(page => blocksOf(page, 'sh'))
   const unused = new Set(calls)

@@ -14,9 +14,9 @@ const sessions = new Map<string, Session>()
 
 /**
  * A model provider for the tests of the model engine, over real HTTP, with the wire formats of OpenAI and Anthropic.
- * Each test has a session, which is the first segment of the path. `PUT /<session>/replies` sets the replies in order,
- * of which the last one repeats; those with `when` are for requests with that text. `GET /<session>/asked` returns the
- * requests.
+ * Each test has a session, which is the first segment of the path. `PUT /<session>/replies` sets the replies, in order;
+ * the last one repeats. Those with `when` answer only requests that contain that text. `GET /<session>/asked` returns
+ * the requests.
  */
 export async function startModelServer(): Promise<{ url: string; close: () => void }> {
   const server = createServer((request, response) => {
@@ -32,7 +32,7 @@ export async function startModelServer(): Promise<{ url: string; close: () => vo
   return { url: `http://localhost:${port}`, close }
 }
 
-/** Starts it for a run of the tests. */
+/** Starts the server for a test run. */
 export async function setup(project: TestProject): Promise<() => void> {
   const { url, close } = await startModelServer()
   project.provide('modelServer', url)

@@ -10,7 +10,8 @@ import { describe, it } from 'vitest'
 const SOURCE = join(import.meta.dirname, '../../src')
 
 /**
- * Each room may import only the rooms before it. `attribution` and `otlp` are the files outside of their subfolders.
+ * Each room may import only the rooms before it. `attribution` and `otlp` stand for the files that are directly in
+ * those folders.
  */
 const ROOMS = [
   'limits',

@@ -60,8 +60,8 @@ export class Server {
 
   /**
    * Runs the script and returns everything that it printed until it was serving or failed. By default, it reuses the
-   * last build, because building takes longer than the rest of a start. With `project`, it starts that project and
-   * builds it.
+   * last build, because building takes longer than the rest of a start. With `project`, it builds and starts that
+   * project.
    */
   async start(environment: Record<string, string> = {}, project?: string): Promise<string> {
     project ??= await this.#builtProject()

@@ -9,7 +9,7 @@ import { ADMIN_TOKEN, freePort, newServer, runCron, type Server } from './server
 
 /*
  * Runs a mixed load at half of what the server can do: traces, reviews, deletions, experiments, webhooks, and the pages
- * that people open. Nothing may fail, the Worker's memory must stay flat, and in the end every figure of Insights must
+ * that people open. Nothing may fail, the Worker's memory must stay flat, and in the end every figure in Insights must
  * be what the acknowledged calls add up to. `npm run test:soak` takes 30 minutes, or SOAK_MINUTES; `npm test` takes 6
  * seconds, in which everything happens at least twice.
  */
@@ -23,7 +23,9 @@ const { minutes, everyMs, measuredMs, isThorough } = process.env.SOAK_MINUTES
     }
   : { minutes: 0.1, everyMs: { memory: 1500, cron: 3000, experiment: 3000 }, measuredMs: 500, isThorough: false }
 
-/** The number of callers that make the load. The server's capacity is measured with as many, for `measuredMs`. */
+/**
+ * The number of concurrent callers. Measuring the server's capacity, which takes `measuredMs`, uses the same number.
+ */
 const CALLERS = 8
 
 /**
@@ -54,7 +56,7 @@ afterEach(async () => {
   receiver.closeAllConnections()
 })
 
-/** What Insights must show, from what the service has acknowledged. */
+/** What Insights must show, according to the calls that the service has acknowledged. */
 interface Counts {
   outputs: number
   accepted: number
@@ -184,7 +186,7 @@ function newRuns(client: Client, counts: Counts): () => Promise<number> {
   }
 }
 
-/** What people and pipelines read. A path is read once in every `every` runs. */
+/** What people and pipelines read. Each path is read once per `every` runs. */
 const PAGES: readonly (readonly [every: number, path: string])[] = [
   [2, `/api/prompts?projectSlug=soak&stepId=${STEP}`],
   [5, '/api/traces?projectSlug=soak'],
@@ -212,7 +214,7 @@ async function runExperiment(client: Client): Promise<void> {
 
 /**
  * Waits until jobs and cron have counted everything, and compares Insights with the acknowledged calls. A day with many
- * traces rests for up to an hour between two counts, but a deletion ends its rest.
+ * traces waits for up to an hour between two counts, but a deletion ends the wait.
  */
 async function mustShow(client: Client, counts: Counts, startedAt: number): Promise<void> {
   await expect

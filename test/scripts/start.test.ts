@@ -145,7 +145,7 @@ describe('npm start', () => {
     }
   })
 
-  it('keeps the number of shards of its data, and reports one that is smaller or invalid', async ({ expect }) => {
+  it("keeps its data's number of shards, and reports a number that is smaller or invalid", async ({ expect }) => {
     for (const SHARDS of ['0', '17', 'two'])
       expect(await server.start({ SEED: 'none', SHARDS })).toBe(`SHARDS must be a number from 1 to 16, not ${SHARDS}\n`)
     const databases = () => readdir(join(server.stateDirectory, 'v3/d1/miniflare-D1DatabaseObject'))

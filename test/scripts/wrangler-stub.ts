@@ -1,6 +1,7 @@
 /**
  * Replaces the `wrangler` command in the tests of `npm run deploy`. It supports the commands and flags that the deploy
- * uses, on an account in a JSON file. Output and failures match wrangler 4.156.2. Comments give its source files.
+ * uses, on an account in a JSON file. Output and failures match wrangler 4.156.2. Comments name wrangler's source
+ * files.
  *
  * The command is a shell script that passes each call on to the tests' own process: starting Node for each of a
  * thousand calls takes ten times as long as everything else that they do.
@@ -72,7 +73,7 @@ interface Call {
   caller: number
   directory: string
   isInteractive: boolean
-  /** Variables of wrangler, which are empty if unset. */
+  /** wrangler's variables, which are empty if unset. */
   workerName: string
   outputFile: string
   stdin: string

@@ -13,7 +13,7 @@ describe('merged pages', () => {
       )
       const databases = [0, 1, 2].map(shard => all.filter((_, index) => (index * 7) % 3 === shard))
       for (const limit of [1, 3, 50]) {
-        // The third database scans few rows per call, so its pages may be empty and still have a next place.
+        // The third database scans few rows per call, so its pages may be empty even if they have a `nextPlace`.
         const read = (shard: number, after: readonly [number, string] | undefined) => {
           const rest = (databases[shard] ?? []).filter(item => !after || compare(item, after) > 0)
           const scanned = shard === 2 ? rest.slice(0, 2).filter(([, id]) => id.endsWith('1')) : rest.slice(0, limit)

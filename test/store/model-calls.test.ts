@@ -48,7 +48,7 @@ describe("a trace's model, usage, and cost", () => {
 
   it('read a row per model call, and none of the other spans', async ({ expect }) => {
     const { org, id, observe } = await newTrace()
-    // The list shows these, so it doesn't look for a step with a value.
+    // The list shows these values, so it doesn't look for a step that has one.
     await observe({ type: 'input' })
     await observe({ type: 'output' })
     const cost = () => rowsReadBy(bindings => org.bearer(bindings).get(LIST))

@@ -19,7 +19,7 @@ import { cookieIn, page, visitor } from '../support/session.ts'
 import { aSuggestingModel, newSuggestible } from '../support/suggested.ts'
 import { aHexSpanId, anExport, anExportedSpan } from '../support/telemetry.ts'
 
-// With several databases, a statement in the wrong one fails by itself.
+// With several databases, a statement that is sent to the wrong one fails anyway.
 describe.skipIf(isSharded)('the schema', () => {
   it('declares every table with a composite key WITHOUT ROWID, so each write is billed as one row', async () => {
     const { results } = await stored
@@ -82,9 +82,9 @@ describe.skipIf(isSharded)('the schema', () => {
 })
 
 /**
- * What needs a trace's database and the control database at once, which works only in a deployment with one database.
- * `saveFeedback` adds labelers in the round trip that stores their feedback. With several databases, it adds them
- * first.
+ * The statements and batches that need a trace's database and the control database at once, which works only in a
+ * deployment with one database. `saveFeedback` adds labelers in the round trip that stores their feedback. With several
+ * databases, it adds them first.
  */
 const MIXED = ['batch: attribution_jobs, feedback, traces with users', 'write users: feedback, traces with users']
 
@@ -205,7 +205,7 @@ describe.skipIf(isSharded)('the SQL statements in requests and jobs', () => {
     const filters = `from=2026-01-01T00:00:00.000Z&to=2100-01-01T00:00:00.000Z&projectId=${org.project.id}`
     await caller.get(`/api/audit-log?${filters}&action=user.create&keyId=${world.keyId}&targetId=${world.keyId}`)
     await caller.get(`/api/audit-log?cursor=${log.body.nextCursor}`)
-    // The team replaces fetch, so a model has to come first.
+    // The Access team below replaces `fetch`, so the calls to a model have to come first.
     const settings = { DB: bindings.DB }
     expect((await (await newModelBench([{ answer: 'Yes' }], { settings })).runAll()).report.counts.passed).toBe(3)
     const suggestible = await newSuggestible()
@@ -285,7 +285,7 @@ describe.skipIf(isSharded)('the SQL statements in requests and jobs', () => {
       const isShort =
         /^select .* from "(spans|feedback|observations|attributions|saved_views)"/s.test(sql) ||
         sql.startsWith('select sharing.root_id') ||
-        // Groups of counters, by their sums.
+        // Groups of counters, sorted by their sums.
         /^\s*with scanned as materialized/.test(sql) ||
         /^update "spans" set "(review_number|has_output|has_null_output)"/.test(sql)
       const sorts = explained.results.filter(

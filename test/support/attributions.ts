@@ -14,7 +14,7 @@ interface Answered {
   costUsd: number | null
 }
 
-/** Stores an engine's next answer on the trace without the pipeline. Returns the answer's id. */
+/** Stores an engine's next answer on the trace, bypassing the pipeline. Returns the answer's id. */
 export async function putAnswer(traceId: string, fields: Partial<Answered> = {}): Promise<string> {
   const id = crypto.randomUUID()
   const answer: Answered = {

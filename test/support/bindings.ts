@@ -30,8 +30,8 @@ export interface Statement {
 }
 
 /**
- * Bindings that pass every call to `intercept`, with calls to any database as calls to `DB`. The other functions get
- * each D1 statement, its result, and the SQL of the statements that each call runs.
+ * Bindings that pass every call to `intercept`. Calls to any database are passed as calls to `DB`. The other functions
+ * get each D1 statement, its result, and the SQL of the statements that each call runs.
  */
 export function wrapBindings(
   intercept: Intercept,

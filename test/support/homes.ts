@@ -26,15 +26,15 @@ function tablesOf(sql: string): Tables {
 const tablesIn = (tables: readonly (string | undefined)[], ...homes: string[]): string[] =>
   tables.filter(table => table !== undefined).filter(table => homes.includes(HOME_OF.get(table) ?? ''))
 
-/** What a statement or batch mixes. Undefined if one database is enough. */
+/** The tables that a statement or batch mixes. Undefined if one database is enough. */
 const mixOf = (kind: string, trace: readonly string[], control: readonly string[]): string | undefined =>
   trace.length > 0 && control.length > 0 ? `${kind}: ${unique(trace)} with ${unique(control)}` : undefined
 
 const unique = (tables: readonly string[]): string => [...new Set(tables)].sort().join(', ')
 
 /**
- * What the statements of a round trip mix, each by itself and all of them together. Only the writes of a batch have to
- * be in one database.
+ * The tables that the statements in a round trip mix, each statement by itself and all of them together. In a batch,
+ * only the writes have to be in one database.
  */
 export function mixesOf(statements: readonly string[]): string[] {
   const each = statements.map(tablesOf)

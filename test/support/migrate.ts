@@ -7,8 +7,8 @@ import { replicate, stopReplicating } from './replicas.ts'
 import { separateHomes } from './shards.ts'
 
 /*
- * The files share Workers, because starting one and loading its modules takes longer than most files. Files share
- * nothing else: each starts with empty storage, the real clock, and no mocks.
+ * The test files share Workers, because starting one and loading its modules takes longer than running most files. The
+ * files share nothing else: each starts with empty storage, the real clock, and no mocks.
  */
 
 stopReplicating()

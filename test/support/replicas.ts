@@ -9,12 +9,13 @@ import { migrate } from './migrations.ts'
  * the methods of D1's class, so it sees each write, including those from jobs and from the tests themselves.
  *
  * While replication is on, `send` is a client that keeps bookmarks: it sends the newest one it has received. Writes
- * without a session, such as a job's, have no response that could tell a client, so their bookmarks count as received.
+ * without a session, such as a job's, have no response that could give a client their bookmarks, so these count as
+ * received.
  */
 
 /** The transactions that the primary has committed, in order. A bookmark is the number of transactions seen. */
 interface Replication {
-  /** How many transactions the replica is behind, if nobody demands more. */
+  /** How many transactions the replica is behind, unless a session demands newer data. */
   lag: number
   log: (readonly Statement[])[]
   applied: number
@@ -174,7 +175,7 @@ async function plain<Result>(statements: readonly Statement[], run: Run<Result>)
   if (!isWrite(statements)) return run(env.DB, statements)
   const { result, position } = await runAtPrimary(statements, run)
   receive(position)
-  // The next request demands it anyway, and shouldn't spend its time on a test's large amounts of data.
+  // The next request would demand this anyway, but shouldn't spend its time on a test's large amounts of data.
   await atReplica(() => catchUp(position))
   return result
 }

@@ -43,7 +43,7 @@ export interface World {
   dataset: { id: string; itemId: string }
   /** A running experiment on another dataset's only item, and a finished experiment with an output for the item. */
   experiment: { id: string; baselineId: string; itemId: string }
-  /** The path of the gate of a step without a prompt. */
+  /** The path of the gate for a step that has no prompt. */
   gate: string
   /** A key that isn't used elsewhere. */
   keyId: string
@@ -231,11 +231,12 @@ async function newView(org: Org) {
 
 export async function newWebhook(org: Org) {
   const { webhooks } = (await org.owner.get('/api/webhooks?projectSlug=support')).body
-  // There's a limit, and a tenant may have many worlds, so only the first webhook and the latest ones stay.
+  // The number of webhooks is limited, and a tenant may have many worlds, so only the first webhook and the latest ones
+  // stay.
   const own = webhooks.filter(({ projectId }: { projectId: string | null }) => projectId !== null)
   for (const { id } of own.slice(1, -6)) await org.owner.delete(`/api/webhooks/${id}`)
   const { id } = (await org.owner.post('/api/webhooks', { ...aWebhook(), projectSlug: 'support' })).body
-  // With a queue, an attempt to send it could change it at any time.
+  // With a queue, an attempt to send the test event could change its delivery at any time.
   const delivery = (await org.clientOf(org.ownerKey, withoutQueue()).post(`/api/webhooks/${id}/test`)).body
   return { webhook: { id, deliveryId: delivery.id } }
 }
@@ -394,7 +395,7 @@ const differences: Readonly<Record<string, Partial<Sample>>> = {
     path: ({ org }) => `/api/projects/${org.project.id}/error-types/type_${crypto.randomUUID().slice(0, 8)}`,
     body: () => ({ name: 'Late delivery', category: 'Human Error', rule: 'The documents came too late.' }),
   },
-  // A new project each time, because the call replaces the values of the last one.
+  // A new project each time, because the call replaces the values from the previous call.
   'PUT /api/projects/{projectId}/step-names': {
     path: ({ spareProject }) => `/api/projects/${spareProject.id}/step-names`,
   },

@@ -16,8 +16,8 @@ export async function separateHomes(): Promise<void> {
 }
 
 /**
- * What `ownership.ts` asks each of the deployment's databases. The tables lack the other columns, so any other
- * statement still fails.
+ * The tables that `ownership.ts` reads in each of the deployment's databases. They have only the columns that it reads,
+ * so any other statement still fails.
  */
 const ASKED_EVERYWHERE = [
   'create table traces (key, id, organization_key, project_key, deleted_at)',

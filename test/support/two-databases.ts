@@ -13,7 +13,7 @@ import { type Client, client, newOrg, type Org } from './org.ts'
  * Tenants with traces in two databases, ONE and TWO, in any test run.
  */
 
-/** Without shards, a spare database is the second one. */
+/** If there are no shards, a spare database is the second one. */
 export const bindings: Env = isSharded ? env : { ...env, DB_1: env.REPLICA }
 export const [ONE, TWO] = isSharded ? ([1, 2] as const) : ([0, 1] as const)
 
@@ -57,7 +57,7 @@ export async function enterEpoch(
 
 let time = 0
 
-/** Writes a trace with a step, later than all before it. Returns the ids for reading it. */
+/** Writes a trace with a step, later than all previous ones. Returns the ids for reading it. */
 export async function write({ pipeline }: Tenant, name = 'wanted') {
   const timestamp = timeAfter(1000 * ++time)
   const group = `group-${time % 3}`

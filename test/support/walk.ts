@@ -12,7 +12,10 @@ const gets: readonly Contract[] = endpoints
   .map(({ contract }) => contract)
   .filter(({ method, scope }) => method === 'GET' && scope !== 'public' && scope !== 'admin')
 
-/** More wouldn't be faster, and on a busy machine, each call would take so long that it would miss its deadline. */
+/**
+ * More calls at once wouldn't be faster. On a busy machine, each call would take so long that it would miss its
+ * deadline.
+ */
 const CONCURRENT_CALLS = 4
 
 /** A trace with the span that people review. */
@@ -36,7 +39,7 @@ export function pathsOf(world: World, places: readonly Place[], values: Readonly
 }
 
 const missing = ({ path }: Contract, name: string): never => {
-  throw new Error(`The walk has no value for ${name} of ${path}`)
+  throw new Error(`The walk has no value for ${name} in ${path}`)
 }
 
 /** Samples keep some pages short. */
@@ -69,7 +72,7 @@ export async function see(caller: Client, paths: readonly string[]): Promise<Map
   await Promise.all(
     Array.from({ length: CONCURRENT_CALLS }, async () => {
       for (const path of left) {
-        // Keys for all projects must name the project when they read ingestion's results.
+        // Calls with a key for all projects must name the project when they read ingestion's results.
         const headers = path.startsWith('/api/v1/') ? { 'x-project-slug': 'support' } : {}
         const response = await caller.get(path, undefined, headers)
         if (response.status >= 500) throw new Error(`${path} returned ${response.status}`)
@@ -99,7 +102,7 @@ export async function seeTools(caller: Client, world: World, places: readonly Pl
   return seen
 }
 
-/** Adds the project, which keys for all projects must name. */
+/** Adds the project, which calls with a key for all projects must name. */
 const withProject = (params: { name: string; arguments: Record<string, unknown> }) => {
   const tool = tools.find(({ name }) => name === params.name)
   const needsProject = tool?.endpoint.contract.query && 'projectSlug' in tool.endpoint.contract.query.entries

@@ -25,7 +25,7 @@ describe("a receiver's response", () => {
     ['binary', '\0���A'],
     ['compressed', 'Out of memory'],
     ['bomb', 'x'.repeat(KEPT_ANSWER_BYTES)],
-  ] as const)('is kept up to its first KiB if it is %s', async ([behavior, answer], { expect }) => {
+  ] as const)('is kept, up to 1 KiB, if it is %s', async ([behavior, answer], { expect }) => {
     const { delivery } = await deliverTo(behavior)
     expect(delivery).toMatchObject({
       state: 'pending',

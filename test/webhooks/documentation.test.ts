@@ -93,7 +93,7 @@ describe("the page's table of events", () => {
     const names = [...COMMON, ...(documented.get(type)?.fields ?? [])]
     expect(Object.keys(first.event.data).toSorted()).toEqual(names.toSorted())
     if (type !== 'span.reviewed') return
-    // The page shows one in full.
+    // The page shows one event in full.
     const [, shown = ''] = /```json\n(.*?)```/s.exec(page) ?? []
     const example = JSON.parse(shown)
     expect(Object.keys(example)).toEqual(Object.keys(first.event))

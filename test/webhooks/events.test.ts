@@ -282,7 +282,7 @@ describe('an analysis', () => {
     const { org } = await newSending(['attribution.finished'])
     const { ask, give, id, trace_id } = await newDisputed(undefined, org)
     expect((await ask(withoutQueue())).status).toBe(200)
-    // Nothing is new.
+    // Nothing has changed since the first analysis.
     await ask(withoutQueue())
     const { body } = await ask(withoutQueue(), '?force=true')
     await give({ feedback_id: 'b', comment: 'Wrong again' })

@@ -87,7 +87,7 @@ describe('a rollback', () => {
     expect((await sent(org)).map(({ event }) => event.data)).toMatchObject([{ automatic: true, versionId: firstId }])
   })
 
-  it('that loses its reply is sent once', async () => {
+  it('is sent once even if a reply from the database is lost', async () => {
     const { org } = await newSending(['prompt.rolled_back'])
     const { decided, lastDecision, firstId, replace, setGate } = await newWatched(org)
     const versionId = await replace(40, 0, firstId)
@@ -115,7 +115,7 @@ describe('an experiment', () => {
     await complete.sendOutputs(Object.fromEntries(ids.slice(1).map(id => [id, 'Yes'])))
     expect(await sent(org)).toEqual([])
     const [first = ''] = ids
-    // The last one is sent again.
+    // The last output is sent twice.
     for (const _ of [1, 2]) await complete.sendOutputs({ [first]: 'No' })
     const finished = await begin()
     await finished.sendOutputs({ [first]: 'Yes' })
@@ -243,7 +243,7 @@ describe('a problem', () => {
     expect(await summaries(org)).toEqual([['live', 'open', ['state', 'candidateVersionId']]])
   })
 
-  it('that an earlier release stored is reported from its second known state on', async () => {
+  it('that an earlier release stored is reported only after its state has been recorded', async () => {
     const { org, addVersion, activate, change, notice } = await newProblem()
     const versionId = await addVersion()
     await change({ candidateVersionId: versionId })

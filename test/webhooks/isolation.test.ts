@@ -36,7 +36,7 @@ const newReceiver = (fields: object = {}) => {
 }
 
 describe('a receiver that hangs', () => {
-  it('keeps one run waiting, however many messages ask for one, and delays nobody else', async () => {
+  it('keeps one run waiting, however many messages ask for a run, and delays nobody else', async () => {
     const [hung, other] = [await newReceiver(), await newReceiver()]
     let letGo: (response: Response) => void = () => {}
     const answered = new Promise<Response>(resolve => {
@@ -47,7 +47,7 @@ describe('a receiver that hangs', () => {
     const waiting = hung.send()
     await expect.poll(() => received.length).toBe(CONCURRENT_DELIVERIES)
 
-    // Its other messages find a run at work.
+    // Its other messages find that a run is already in progress.
     for (let count = 0; count < 5; count++) await hung.send()
     expect(received).toHaveLength(CONCURRENT_DELIVERIES)
     // Meanwhile, other organizations' deliveries go out, and other jobs run.

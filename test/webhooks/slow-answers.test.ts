@@ -73,7 +73,7 @@ describe('events of a webhook that cannot be decrypted', () => {
     expect((await deliveries())[0]).toMatchObject({ state: 'pending', attempts: 0 })
     const failingSince = new Date().toISOString()
     expect(await read()).toMatchObject({ enabled: true, failingSince })
-    // Cron leaves it alone for a while, so that it's in nobody's way.
+    // Cron leaves the webhook alone for a while, so that it doesn't delay others.
     const dueAt = await stored.prepare('select due_at from webhooks where id = ?').bind(webhook.id).first('due_at')
     expect(dueAt).toBe(Date.now() + UNREADABLE_PAUSE_MS)
     vi.setSystemTime(Date.now() + UNREADABLE_PAUSE_MS)

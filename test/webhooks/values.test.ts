@@ -23,7 +23,7 @@ async function newValued(events: Parameters<typeof newSending>[0], output: unkno
 const data = async (...asked: Parameters<typeof sent>) => (await sent(...asked)).map(({ event }) => event.data)
 
 describe('a webhook with includeValues', () => {
-  it('sends what a decision is about, as it was decided', async () => {
+  it('sends the values at the time of each decision', async () => {
     const { org, webhook, review } = await newValued(['span.reviewed'])
     await review({ ...correct({ months: 24 }), comment: 'See the terms' })
     await review(ACCEPT)
@@ -69,7 +69,7 @@ describe('a webhook with includeValues', () => {
     ])
   })
 
-  // With several databases, the events before it are sent together with it.
+  // With several databases, the earlier events are sent together with the trace's event.
   it.skipIf(isSharded)("sends nothing about a trace that's deleted while events before it are sent", async () => {
     const { org, review, id } = await newValued(['span.reviewed'])
     const others = await Promise.all([1, 2, 3, 4, 5].map(() => newReviewed('Yes', org)))
@@ -102,7 +102,7 @@ describe('a webhook with includeValues', () => {
     expect((await data(org)).map(({ values }) => values)).toEqual([{ input: null, output: 'Yes' }])
   })
 
-  it('can be changed to send none', async () => {
+  it('can be changed to send no values', async () => {
     const { org, webhook, review } = await newValued(['span.reviewed'])
     expect(webhook.includeValues).toBe(true)
     const changed = await org.owner.patch(`/api/webhooks/${webhook.id}`, { includeValues: false })

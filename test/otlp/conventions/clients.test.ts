@@ -99,7 +99,7 @@ it('reads a pydantic-ai run with its instructions and its messages', ({ expect }
   })
 })
 
-it('names a Logfire step by its template, and skips spans that have only started', ({ expect }) => {
+it('names a Logfire step after its template, and skips spans that have only started', ({ expect }) => {
   const attributes = {
     'logfire.msg_template': 'answer {q}',
     'logfire.json_schema': '{"type":"object","properties":{"q":{}}}',

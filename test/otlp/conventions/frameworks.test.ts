@@ -219,7 +219,7 @@ describe('a call that two spans record', () => {
     expect(stepOf(aSpan({ attributes: usage })).metadata.usage).toBe(undefined)
   })
 
-  it('counts once if any other call has its content', ({ expect }) => {
+  it('counts once if another call’s span has its content', ({ expect }) => {
     const chat = aSpan({ attributes: { 'gen_ai.operation.name': 'chat', 'gen_ai.completion': 'a' } })
     const spans = [own(null), chat]
     expect(spans.map(span => stepOf(span, twinsIn(spans)).kind)).toEqual(['generic', 'llm'])

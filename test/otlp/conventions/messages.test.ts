@@ -319,7 +319,7 @@ describe('the input of a model', () => {
       undefined,
       conversation,
     ],
-    ['one conversation of several', [[{ role: 'user', content: 'q' }]], undefined, conversation],
+    ['one of several conversations', [[{ role: 'user', content: 'q' }]], undefined, conversation],
     ['one message', { role: 'user', content: 'q' }, undefined, conversation],
     [
       'instructions sent separately',

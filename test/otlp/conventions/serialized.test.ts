@@ -52,7 +52,7 @@ describe('keys with indices', () => {
       [{ role: 'a', text: 't' }, { role: 'b' }],
     ],
     [
-      'far indices',
+      'very large indices',
       [
         ['999999999999999999999.a', 2],
         ['0.a', 1],

@@ -359,7 +359,7 @@ describe('prompts', () => {
       change: 'unchanged',
       number: 3,
     })
-    // It's newer than what's active, so it stays.
+    // The file has a newer version than the active one, so the pull keeps it.
     expect(jsonOf(await user.cli(['prompts', 'pull', '--json'])).prompts[0]).toMatchObject({ change: 'kept' })
     // A checkout from before the push finds the same version.
     await write(user.home, 'answer.md', `${pulled} Be kind.`)
@@ -629,7 +629,7 @@ describe('experiments', () => {
     ["isn't there", ['/no/such/program'], [], 'command_not_found'],
     ['prints something else', [node, '-e', DOUBLE_LINES], ['--jsonl'], 'unexpected_output'],
     ['ends at once', [node, '-e', 'process.exit(1)'], ['--jsonl'], 'command_failed'],
-  ] as const)('stop if the command %s, and can go on', async ([, command, options, code], { expect }) => {
+  ] as const)('stop if the command %s, and can be resumed', async ([, command, options, code], { expect }) => {
     const user = await newDataset()
     const id = crypto.randomUUID()
     const environment = { ...user.environment, CHATTY: 'yes' }
@@ -775,7 +775,7 @@ async function isRunning(pid: number): Promise<boolean> {
 }
 
 describe('attribute', () => {
-  it("says what went wrong, or why it can't", async ({ expect }) => {
+  it("says what went wrong, or why it can't tell", async ({ expect }) => {
     const user = await newUser()
     await recordTrace(user, 'trace_wrong', { answer: 'Yes.' })
     expect((await user.cli(['attribute', 'trace_wrong', '--json'])).code).toBe(2)

@@ -21,7 +21,7 @@ type Trace = v.InferOutput<typeof Trace>
 
 const List = v.object({ traces: v.array(v.object({ id: v.string(), traceId: v.string() })) })
 
-/** The fields in a span's metadata that show whether its step reads well. Others differ from run to run. */
+/** The metadata fields that show whether the service understood a span. Other fields differ from run to run. */
 const SHOWN = ['model', 'provider', 'usage', 'cost', 'finish_reasons', 'error']
 
 /**

@@ -19,7 +19,7 @@ const SUBJECTS: Readonly<Record<string, (data: v.InferOutput<typeof Data>) => st
 
 export const EVENTS = Object.keys(SUBJECTS)
 
-/** Counts the changes of each subject, and the events about it that arrived. */
+/** Counts the changes to each subject and the events about it that arrived. */
 export class EventLedger {
   /** How many events each subject must have, by `<type> <subject>`. */
   readonly #expected = new Map<string, number>()

@@ -18,7 +18,7 @@ export async function managementWriter(
   events.expect('prompt.activated', id)
   const path = `/api/prompts/${id}`
 
-  /** The texts of all versions, oldest first, and of the active versions. Exactly one must always be active. */
+  /** The contents of all versions, oldest first, and of the active versions. Exactly one must always be active. */
   const read = async () => {
     const { versions } = v.parse(PromptDetail, await client.read(path))
     const active = versions.filter(({ isActive }) => isActive)

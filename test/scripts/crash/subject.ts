@@ -29,7 +29,7 @@ export class Tracked<State> implements Subject {
   #states: readonly State[]
   repeat: () => Promise<unknown> = async () => {}
 
-  /** `viewOf` computes the view of a state. `onSettled` learns the state before a call and the one after it. */
+  /** `viewOf` computes the view of a state. `onSettled` receives the states before and after a call. */
   constructor(
     state: State,
     read: () => Promise<unknown>,

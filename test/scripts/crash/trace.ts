@@ -132,7 +132,7 @@ let time = Date.parse('2026-11-20T00:00:00.000Z')
 /** A unique time, so that no order depends on when a call arrived. */
 const nextTime = (): string => isoTime(time++)
 
-/** A unique value. About half of them are too large for their rows. */
+/** A unique value. About half of the values are too large for their rows. */
 const aValue = (): Fields => ({ id: random.hex(8), text: 'é'.repeat(random.pick([0, 100, 5000, 20_000])) })
 
 /** Every subsequence of a list, from the empty one to the whole list, which comes last. */
@@ -140,7 +140,7 @@ const partsOf = <Item>(items: readonly Item[]): Item[][] =>
   items.reduce<Item[][]>((parts, item) => parts.concat(parts.map(part => part.concat([item]))), [[]])
 
 /**
- * Creates a writer of traces, in single calls and batches over several traces. It returns how many calls were
+ * Creates a writer of traces, which sends single calls and batches for several traces. It returns how many calls were
  * acknowledged.
  */
 export function traceWriter(tenant: Tenant, ledger: Subject[], events: EventLedger): () => Promise<number> {

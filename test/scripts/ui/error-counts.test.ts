@@ -9,7 +9,7 @@ const named = (errorType: string, source: 'review' | 'engine', count: number, st
 })
 
 describe('error types', () => {
-  it("are in the order of the reviewers' counts, and only then of the engine's", ({ expect }) => {
+  it("are sorted by the reviewers' counts, and only then by the engine's", ({ expect }) => {
     const { rows, steps, heatOf, most } = errorTypeTable([
       named('loud', 'engine', 90),
       named('quiet', 'engine', 2, 'route'),

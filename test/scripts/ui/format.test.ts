@@ -11,7 +11,7 @@ describe('count', () => {
 })
 
 describe('counted', () => {
-  it('has the singular for one', ({ expect }) => {
+  it('uses the singular for one', ({ expect }) => {
     expect([0, 1, 2].map(value => counted(value, 'item'))).toEqual(['0 items', '1 item', '2 items'])
   })
 })
@@ -45,7 +45,7 @@ describe('dollarColumn', () => {
       ['0.100', '0.090'],
     ],
     [[0], ['0.00']],
-  ] as const)('shows %s with the same decimals', ([amounts, texts], { expect }) => {
+  ] as const)('shows %s with the same number of decimals', ([amounts, texts], { expect }) => {
     const format = dollarColumn(amounts)
     expect(amounts.map(amount => format(amount).replaceAll(/[^\d.,<]/g, ''))).toEqual(texts)
   })

@@ -9,7 +9,10 @@ const ROUNDING = 1e-12
 type Day = Insights['days'][number]
 type Version = Insights['promptVersions'][number]
 
-/** Insights with these steps and days. If a step has no number of outputs, all its outputs are decided. */
+/**
+ * Insights with these steps and days. If a step doesn't specify `outputs`, reviewers have decided on all of its
+ * outputs.
+ */
 function insightsOf(
   steps: { stepId: string; accepted: number; corrected: number; outputs?: number; reviewed?: number }[],
   { days = [], promptVersions = [] }: { days?: Day[]; promptVersions?: Version[] } = {},
@@ -55,7 +58,10 @@ const day = (promptVersionId: string | null, accepted: number, corrected: number
   corrected,
 })
 
-/** Decisions on an earlier version and on the live one, which has enough to be judged by, and unreviewed outputs. */
+/**
+ * Unreviewed outputs, plus decisions on an earlier version and on the live one. The live one has enough decisions to be
+ * judged by.
+ */
 const rankable = () =>
   fc.record({
     before: fc.record({ accepted: fc.nat(200), corrected: fc.nat(200) }),
@@ -96,17 +102,17 @@ describe('wilsonInterval', () => {
     }
   })
 
-  it('spans the whole range without data', ({ expect }) => {
+  it('spans the whole range if there is no data', ({ expect }) => {
     expect(wilsonInterval(0, 0)).toEqual({ low: 0, high: 1 })
   })
 
-  it('puts the lower bound of 1 of 1 below that of 30 of 100', ({ expect }) => {
+  it('puts the lower bound for 1 of 1 below the one for 30 of 100', ({ expect }) => {
     expect(wilsonInterval(1, 1).low).toBeLessThan(wilsonInterval(30, 100).low)
   })
 })
 
 describe('rankSteps', () => {
-  it('puts the step first that would have the most corrected outputs', ({ expect }) => {
+  it('puts the step that would have the most corrected outputs first', ({ expect }) => {
     const { ranked } = rankSteps(
       insightsOf([
         { stepId: 'often-but-rare', accepted: 10, corrected: 10 },
@@ -206,7 +212,7 @@ describe('rankSteps', () => {
     expect(rankSteps(insights).ranked).toMatchObject([{ active: { version: { number: 1 } }, trend: null }])
   })
 
-  it('works if decisions are on older outputs than those counted', ({ expect }) => {
+  it('works if reviewers decided on older outputs than the counted ones', ({ expect }) => {
     const { ranked } = rankSteps(insightsOf([{ stepId: 'a', accepted: 20, corrected: 20, outputs: 0, reviewed: 0 }]))
     expect(ranked).toMatchObject([{ waiting: 0, outputs: 40 }])
     expect(

@@ -55,7 +55,7 @@ describe('spanTree', () => {
     ])
   })
 
-  it('is empty without spans', ({ expect }) => {
+  it('is empty if there are no spans', ({ expect }) => {
     expect(spanTree([], TRACE)).toMatchObject({ rows: [], begin: BEGIN, length: 1 })
   })
 })

@@ -13,7 +13,7 @@ const used = (stepId: string, costUsd: number | null, inputTokens?: number) => (
 })
 
 describe('what model calls used', () => {
-  it('adds up by day, over steps and versions', ({ expect }) => {
+  it('is added up by day, over all steps and versions', ({ expect }) => {
     const useDays = [
       { day: '2026-11-01', ...used('a', 1, 10) },
       { day: '2026-11-01', ...used('b', null, 5) },
