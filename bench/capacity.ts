@@ -57,9 +57,9 @@ export const capacity: Benchmark = async ({ isQuick }) => {
     {
       title: `Calls per second before the 99th percentile in D1 exceeds ${LIMIT_MS} ms, relative to 1 shard`,
       notes: [
-        `Simulated. The calls record pipeline runs in ${PROJECTS.toLocaleString('en')} projects; the nth busiest project makes 1/n of the busiest one's calls.`,
-        `A call occupies a database for as long as SQLite worked on one like it here (${mean(workMs).toFixed(2)} ms on average, without the slowest`,
-        `2%), and for ${CONFIRMATION_MS} ms, in which a deployed D1 is estimated to confirm the write.`,
+        `Simulated. The calls record pipeline runs in ${PROJECTS.toLocaleString('en')} projects; the nth busiest project makes 1/n as many calls as the busiest.`,
+        `A call occupies a database for as long as SQLite worked on a similar call here (${mean(workMs).toFixed(2)} ms on average, without the slowest`,
+        `2%), plus ${CONFIRMATION_MS} ms, the estimated time that a deployed D1 takes to confirm the write.`,
       ],
       measurements: LAYOUTS.map(({ what, atLeast }, index): Measurement => {
         const rate = rates[index] ?? Number.NaN

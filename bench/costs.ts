@@ -14,7 +14,7 @@ export interface Costs {
 /** What D1 returned, as JSON. */
 export interface Sizes {
   readBytes: number
-  /** In one round trip. */
+  /** The most bytes that one round trip read. */
   largestReadBytes: number
 }
 
@@ -22,7 +22,7 @@ export interface Sizes {
 export interface Times {
   /** Waiting for D1's responses, including parsing their JSON. */
   d1Ms: number
-  /** SQLite's own share of that. */
+  /** The part of `d1Ms` that SQLite itself took. */
   sqlMs: number
   r2Ms: number
 }
@@ -37,7 +37,9 @@ export interface AttributionCosts {
   /** Phrases that say what data is left out. */
   omitted: string[]
   findings: number
-  /** How long the evidence and the rules take, without waiting: the first run in a new isolate, then repeated runs. */
+  /**
+   * How long the evidence and the rules take, not counting waits: the first run in a new isolate, then repeated runs.
+   */
   firstMs: number
   warmMs: number[]
   /** A whole run, from the claim to the result. */

@@ -18,7 +18,7 @@ const SLOW_SHARE = 0.01
 const STEPS = 20
 
 /**
- * The highest rate, in calls per second, at which the 99th percentile of the time in a database, waiting included, is
+ * The highest rate, in calls per second, at which the 99th percentile of the time in a database, including waiting, is
  * within `limitMs`. Only the time between the calls depends on the rate, so the same calls always give the same result.
  */
 export function highestRate(calls: readonly SimulatedCall[], databases: number, limitMs: number): number {

@@ -12,10 +12,10 @@ export interface Place {
   measuredClient: Client
   /** The same clients with each person's key. */
   people: Record<Person, Pick<Place, 'client' | 'measuredClient'>>
-  /** A trace in the middle. */
+  /** A trace in the middle of the list. */
   traceId: string
   spanId: string
-  /** The cursor of a page in the middle. */
+  /** The cursor of a page in the middle of the list. */
   cursor: string
   /** The dataset of all answers, and the cursor of a page in the middle of it. */
   datasetId: string
@@ -62,14 +62,14 @@ export async function findPlace(
 const list = (query: string) => `/api/traces?projectSlug=bench&${query}`
 const search = (query: string) => `/api/v1/traces/search?${query}`
 const itemsOf = (datasetId: string, query: string) => `/api/datasets/${datasetId}/items?${query}`
-/** The start of the trace that has this many newer ones. */
+/** The start of the trace that has this many newer traces. */
 const timeOf = (place: number) => new Date(NEWEST - place * APART_MS).toISOString()
 
 export interface Read {
   what: string
   /** Whether an index finds exactly the results. */
   isIndexed: boolean
-  /** Whether the request also counts, which reads more than a page does. */
+  /** Whether the request also counts spans, which reads more rows than a page does. */
   isCounting?: boolean
   /** The share of all traces that an index narrows the search to; all if absent. */
   among?: number
@@ -139,7 +139,7 @@ const queue = (what: string, order: string, by?: Person): Read => ({
   what,
   ...(by && { by }),
   isIndexed: false,
-  // Remaining spans are counted up to 10,000.
+  // The request counts up to 10,000 remaining spans.
   isCounting: true,
   path: () => `/api/review-queue?projectSlug=bench&order=${order}`,
 })

@@ -134,7 +134,7 @@ function sectionsOf([smallest, ...larger]: readonly Place[], readings: readonly 
 }
 
 /**
- * Estimates the number of traces examined, to two digits. Assumes that each takes as many rows as in the smallest
+ * Estimates the number of traces examined, to two digits. Assumes that each trace takes as many rows as in the smallest
  * database, where all `candidates` were examined.
  */
 const tracesExamined = (rows: number, baseRows: number, candidates: number): number =>

@@ -56,8 +56,8 @@ interface ServerOptions {
 
 /**
  * Starts Workers in a single workerd, so that compared Workers share a process, storage, and time. Their bindings are
- * those of wrangler.toml, except that there are no assets, which are served before the Worker, and that jobs aren't
- * processed unless `consumesJobs`. Databases start empty, and all data is discarded with the server.
+ * those of wrangler.toml, except that there are no assets, which are served before the Worker runs, and that jobs
+ * aren't processed unless `consumesJobs`. Databases start empty, and all data is discarded with the server.
  */
 export async function startServer(
   workers: readonly WorkerSetup[],

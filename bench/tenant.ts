@@ -10,8 +10,8 @@ const User = v.object({ id: v.string() })
 const RATE_LIMIT = 1_000_000
 
 /**
- * Creates a Worker's tables, and then an organization and the `bench` project. Returns a client with the
- * project's key. Before that, `prepare` gets a client with the organization's key.
+ * Creates a Worker's tables, and then an organization and the `bench` project. Returns a client with the project's key.
+ * Calls `prepare` with a client that has the organization's key before creating the project's key.
  */
 export async function newTenant(
   server: Server,

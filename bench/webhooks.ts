@@ -70,7 +70,10 @@ export const webhooks: Benchmark = async options => {
       await costOf(server, 'hooked', hooked, () => [path, body()]),
       await costOf(server, 'plain', plain, () => [path, body()]),
     ]
-    costs.push({ what: `${type}, with the webhook`, more: withWebhook }, { what: `${type}, without`, more: without })
+    costs.push(
+      { what: `${type}, with the webhook`, more: withWebhook },
+      { what: `${type}, without the webhook`, more: without },
+    )
   }
   return [
     {

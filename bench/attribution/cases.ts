@@ -14,7 +14,7 @@ const LabeledCase = v.object({
   expected: v.object({
     error_type: v.string(),
     error_type_category: v.picklist(ERROR_CATEGORIES),
-    /** The blamed step. Null for none, or for the trace as a whole. */
+    /** The blamed step. Null if there is none, or if the trace as a whole is to blame. */
     span: v.nullable(v.string()),
   }),
   /** An explanation for human readers. */

@@ -27,15 +27,15 @@ export interface CaseAnswer {
   errorType: string
   category: string
   confidence: number
-  /** The blamed span's step id. Null for none or the root. */
+  /** The blamed span's step id. Null if there is none, or if it's the root. */
   span: string | null
   engine: string
   durationMs: number
 }
 
 /**
- * Posts a case into its own project through the public API, and requests its attribution. A fault is the engine's reason
- * for not answering.
+ * Posts a case into its own project through the public API, and requests its attribution. A fault is the engine's
+ * reason for not answering.
  */
 export async function postCase(
   owner: Client,

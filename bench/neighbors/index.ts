@@ -18,8 +18,8 @@ const ROUNDS = 2
 /** An attack that takes longer has stopped the Worker. */
 const LONGEST_MS = 60_000
 /**
- * The wait after an attack: by then its remaining work, such as a job, is done, and the neighbor has received
- * another response.
+ * The wait after an attack. It's long enough for the attack's remaining work, such as a job, to finish, and for the
+ * neighbor to receive another response.
  */
 const SETTLING_MS = 200
 

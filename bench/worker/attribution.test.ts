@@ -124,7 +124,7 @@ it.for([
   await org.bearer(withMessages().bindings).post(path, undefined, { prefer: 'respond-async' })
   const { bindings, costs } = measuredBindings()
   const status = await runAttribution(bindings, await storeOf(org, bindings), traceKey)
-  if (status !== 'done') throw new Error(`the run ended ${status}`)
+  if (status !== 'done') throw new Error(`the run's status is ${status}`)
   task.meta.attribution = {
     spans: spans.length + 1,
     bytes: spans.reduce((sum, { input, output }) => sum + utf8Length(JSON.stringify([input, output])), 0),

@@ -39,7 +39,7 @@ async function headersOf(contract: Contract, org: Org): Promise<Record<string, s
   // An endpoint that takes no key may require one of the service's own pages as the origin, as signing in does.
   if (contract.scope === 'public') return { origin: ORIGIN }
   if (contract.scope === 'admin') return { authorization: `Bearer ${env.ADMIN_TOKEN}` }
-  // A new key, because the limiter of a used one wouldn't survive the new isolate.
+  // A new key, because the limiter of a used key wouldn't survive the new isolate.
   if (contract.scope === 'review') return { 'x-api-key': await org.keyFor({ userId: org.userId }) }
   return { 'x-api-key': isIngestion(contract) ? await org.keyFor({}) : org.ownerKey }
 }

@@ -14,7 +14,7 @@ const KINDS: Readonly<Record<string, (index: number) => string>> = {
   brackets: () => '[[((<<{{""',
 }
 
-/** Attribution runs on traces whose values give it as much as possible to compare. */
+/** Attributions of traces whose values require as many comparisons as possible. */
 export const attribution: Attacks = share => ({
   ...Object.fromEntries(Object.entries(KINDS).map(([name, itemAt]) => [`a string of ${name}`, textOf(share, itemAt)])),
   [`${MAX_SUBJECT_SPANS} spans of numbers`]: async client => {

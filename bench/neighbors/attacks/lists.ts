@@ -11,7 +11,7 @@ export const lists: Attacks = share => {
   const metadataFilters = times(MAX_SEARCH_FILTERS, index => `metadata.k${index}=v`).join('&')
   const listed = (query: string) => read(traces, `/api/traces?${PROJECT}&limit=200&${query}`)
   return {
-    'search by ten filters, one never matching': read(
+    'search by ten filters, one of which never matches': read(
       traces,
       `/api/v1/traces/search?limit=100&${[...filters.slice(1), 'k0=none'].join('&')}`,
     ),

@@ -87,7 +87,7 @@ export const schemas: Attacks = share => ({
     }))
     return () => client.send('POST', '/api/reviews', { reviews })
   },
-  'a correction of 5 MB that is equal in a different order': async client => {
+  'a correction of 5 MB that differs only in order': async client => {
     const items = times(part(share, 200_000), index => ({ a: index, b: index % 10 }))
     const event = span({ output: { items } })
     await addTrace(client, [event])

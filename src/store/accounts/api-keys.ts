@@ -82,7 +82,7 @@ export const credentialColumns = {
   project: projectColumns,
 }
 
-/** Finds the credential whose secret has this hash, including revoked and expired ones. */
+/** Finds the credential whose secret has this hash, even if it's revoked or expired. */
 export async function findCredential({ database }: UnscopedStore, hash: string): Promise<Credential | undefined> {
   const [row] = await database
     .select(credentialColumns)

@@ -9,7 +9,7 @@ import { findDuePass, savePass } from '../core/sweeps.ts'
 import { isEntryShown } from '../core/veil.ts'
 import { auditLog, organizations, projects } from '../schema/accounts.ts'
 
-/** Who makes a write and in which request. */
+/** Who makes a write, and in which request. */
 export interface Act {
   /** The calling key. Null: the ADMIN_TOKEN, a user who signed in through Cloudflare Access, or the service itself. */
   keyId: string | null
@@ -31,7 +31,7 @@ export function actorOf({ userId, keyId }: Pick<Act, 'userId' | 'keyId'>): strin
 
 /** A write as the audit log records it. */
 export interface AuditEvent {
-  /** The entry's id, if other statements refer to it. Default: a new one. */
+  /** The entry's id, if other statements refer to it. By default, a new id. */
   id?: string
   /** `<resource>.<verb>`. */
   action: AuditAction
@@ -105,7 +105,7 @@ export const AUDIT_ACTIONS = [
 ] as const
 export type AuditAction = (typeof AUDIT_ACTIONS)[number]
 
-/** A store, or its equivalent for an organization that is being created and whose key only exists in SQLite. */
+/** A store, or its equivalent for an organization that is being created and whose key exists only in SQLite. */
 interface Place {
   database: Store['database']
   organization: { key: Organization['key'] | SQL }
@@ -160,7 +160,7 @@ export interface AuditFilter {
   keyId?: string | undefined
   userId?: string | undefined
   targetId?: string | undefined
-  /** Only entries about this project. Null: the whole organization's. */
+  /** Only entries about this project. Null: entries about the whole organization and any of its projects. */
   project: { key: number } | null
   /** Inclusive. */
   from?: number | undefined

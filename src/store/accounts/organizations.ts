@@ -96,7 +96,7 @@ export async function findOrganization({ database }: UnscopedStore, slug: string
   return row
 }
 
-/** Finds the organization with the database key that a job gives. */
+/** Finds the organization by its database key, which a job contains. */
 export async function findOrganizationByKey(
   { database }: UnscopedStore,
   key: number,

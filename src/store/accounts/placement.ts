@@ -29,9 +29,10 @@ export async function saveNewShards({ database }: UnscopedStore, shards: readonl
 const CHANGES = rowSet(['before', 'after'])
 
 /**
- * Gives an epoch with these shards to the next projects after a key that need one. Returns the last project's key, or
- * null if there are no more. Safe to run twice or concurrently, because a change is based on the epochs that it
- * replaces. A write changes nothing if it takes effect too late for every isolate to know about the epoch in time.
+ * Finds the next projects, after a key, that need an epoch, and gives them one with these shards. Returns the last
+ * project's key, or null if there are no more. Safe to run twice or concurrently, because a change is based on the
+ * epochs that it replaces. A write changes nothing if it takes effect too late for every isolate to know about the
+ * epoch in time.
  */
 export async function placeProjects(
   { database }: UnscopedStore,

@@ -24,7 +24,7 @@ export interface ProjectSettings {
   name: string
   /** Traces older than this are deleted. Null: never. */
   retentionDays: number | null
-  /** Whether traces with a reviewed span are kept regardless. */
+  /** Whether traces with a reviewed span are kept regardless of their age. */
   retainReviewed: boolean
   /** Whether negative feedback and corrections start an attribution automatically. */
   autoAttribute: boolean
@@ -49,7 +49,7 @@ const cacheKeyOf = ({ organization }: Store, selector: ProjectSelector): string 
 
 /**
  * Finds the organization's project with this slug or id. If another isolate deletes it, this one may still return it
- * for 30 seconds.
+ * for up to 30 seconds.
  */
 export async function findProject(store: Store, selector: ProjectSelector): Promise<PlacedProject | undefined> {
   const cacheKey = cacheKeyOf(store, selector)

@@ -28,8 +28,8 @@ export async function findReviewPolicy(store: Store, project: Project): Promise<
 }
 
 /**
- * Sets a project's policy and returns it. Saving an equal policy changes nothing. If several of its names belong to the
- * same step now, changes nothing and returns the groups of such names. Takes one round trip.
+ * Sets a project's policy and returns it. Saving an equal policy changes nothing. If several names in the policy now
+ * belong to the same step, changes nothing and returns the groups of such names. Takes one round trip.
  */
 export async function saveReviewPolicy(
   store: Store,
@@ -130,7 +130,9 @@ export async function saveReviewPolicy(
   return { policy: toRecord(policy, shown), clashing: clashing.map(group => group.map(({ stepId }) => stepId)) }
 }
 
-/** The statement that makes the queue look at everything again, because a project's renamed steps may have changed. */
+/**
+ * The statement that makes the queue look at everything again, because the names of a project's steps may have changed.
+ */
 export const applyPolicyAgain = ({ database }: Store, { key }: Project, at: number, condition: SQL) =>
   database
     .update(reviewPolicies)

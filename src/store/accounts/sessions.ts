@@ -32,7 +32,7 @@ export interface SessionDraft {
   endsAt: number
 }
 
-/** Finds the session whose secret has this hash, including ended ones. */
+/** Finds the session whose secret has this hash, even if it has ended. */
 export async function findSession({ database }: UnscopedStore, hash: string): Promise<SessionCredential | undefined> {
   const [row] = await database
     .select({ ...credentialColumns, endsAt: sessions.expiresAt, endedAt: sessions.revokedAt })

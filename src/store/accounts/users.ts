@@ -129,9 +129,9 @@ export interface UserChanges {
 }
 
 /**
- * Changes a user but not the id. Returns `email_taken` if another user in the organization has the email, and undefined
- * if there is no such user. Setting the same values again changes nothing and isn't audited. Throws a 403 like
- * `addApiKey`.
+ * Changes a user's fields other than the id. Returns `email_taken` if another user in the organization has the email,
+ * and undefined if there is no such user. Setting the same values again changes nothing and isn't audited. Throws a 403
+ * like `addApiKey`.
  */
 export async function updateUser(
   store: Store,
@@ -268,7 +268,7 @@ const NAME_OR_EMAIL = sql`coalesce(nullif(${users.name}, ''), ${users.email})`
 
 /**
  * Finds actors' names by id: the user's name, or else the user's email, or else the key's name. The map leaves out ids
- * that don't belong to a user or key in the organization and, without `withEmails`, users known only by email.
+ * that don't belong to a user or key in the organization and, unless `withEmails` is set, users known only by email.
  */
 export async function findActorNames(
   store: Store,

@@ -19,7 +19,7 @@ export interface ProjectErrorType extends ErrorType {
 
 /**
  * A project's error types, including disabled ones: the built-in types in the taxonomy's order, then the project's own,
- * oldest first. For null, only the built-in types, all enabled.
+ * oldest first. If `projectKey` is null, only the built-in types, all of them enabled.
  */
 export async function listErrorTypes(store: Store, projectKey: number | null): Promise<ProjectErrorType[]> {
   return toErrorTypes(await store.database.batch(errorTypeQueries(store, projectKey)))
@@ -73,8 +73,9 @@ export interface ErrorTypeDraft {
 }
 
 /**
- * Adds an error type to a project, changes one of its own, or enables or disables one. Refuses to disable the last
- * enabled one (`last_enabled`) or to exceed the limit (`too_many`). Saving the same values again changes nothing.
+ * Adds an error type to a project, changes one of the project's own types, or enables or disables any type. Refuses to
+ * disable the last enabled type (`last_enabled`) or to exceed the limit (`too_many`). Saving the same values again
+ * changes nothing.
  */
 export async function saveErrorType(
   { database, organization }: Store,

@@ -13,7 +13,7 @@ import { isLive } from '../traces/live.ts'
 export type AttributionStatus = (typeof ATTRIBUTION_STATUSES)[number]
 
 /**
- * A fingerprint of a trace that changes with its feedback, decisions, observations, spans, and metadata. Column names
+ * A trace's fingerprint, which changes with its feedback, decisions, observations, spans, and metadata. Column names
  * include their tables, because drizzle drops the table's name from some selections.
  */
 export const currentBasis = sql<string>`(traces.revision || '/' || traces.updated_at
@@ -33,12 +33,12 @@ export interface Claim {
   token: string
   /** The number of requests at the time of the claim. */
   requests: number
-  /** The trace's fingerprint at the time of the claim, and the one that the last result was based on. */
+  /** The trace's fingerprint at the time of the claim, and the fingerprint that the last result was based on. */
   basis: string
   basisBefore: string | null
 }
 
-/** Whether a row is this job in the store's organization. */
+/** Whether a row is the given job, in the store's organization. */
 export const isJob = ({ organization }: Store, traceKey: number, ...conditions: SQL[]) =>
   and(eq(attributionJobs.traceKey, traceKey), eq(attributionJobs.organizationKey, organization.key), ...conditions)
 

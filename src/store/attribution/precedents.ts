@@ -58,7 +58,7 @@ interface Disputed {
 
 /**
  * Reads the project's last decisions on other traces' spans of these steps, newest first, in all databases. Reads only
- * the ones whose inputs and approved outputs are stored in their rows. `omitted` gets a note if a database didn't
+ * decisions whose inputs and approved outputs are stored in their rows. `omitted` gets a note if a database didn't
  * respond.
  */
 export async function readComparable(
@@ -135,7 +135,7 @@ async function readDetails(store: Store, reviewed: readonly ReviewedRow[]): Prom
 }
 
 /**
- * Returns a function that compares two JSON texts by value. It parses each text only once, because every step is
+ * Returns a function that compares two strings of JSON by value. It parses each string only once, because every step is
  * compared with every decision.
  */
 export function createJsonComparer(): (left: string, right: string) => boolean {

@@ -35,7 +35,7 @@ interface Comparison {
 /**
  * Compares the last engine answer on each trace with the error type of the newest current decision that names one, in
  * one round trip. Scans the newest 10,000 such decisions. With several databases, takes a second round trip, and a
- * third if there are more decisions.
+ * third if there are more than 10,000 such decisions.
  */
 export async function compareAnswers(store: Store, project: Project, filter: ComparisonFilter): Promise<Comparison> {
   const { bounded, isCut } = await shareLimit(store, project, filter)
@@ -146,7 +146,10 @@ export interface ComparedPlace {
   spanId: string
 }
 
-/** A page of the traces that `compareAnswers` counts, newest decision first, in as many round trips. */
+/**
+ * A page of the traces that `compareAnswers` counts, newest decision first. Takes as many round trips as
+ * `compareAnswers`.
+ */
 export async function listComparedTraces(
   store: Store,
   project: Project,
@@ -219,7 +222,7 @@ const isScanned = (project: Project, { from, to }: ComparisonFilter): SQL | unde
 
 /**
  * The traces of the newest decisions that name an error type, each with the newest such decision that is current.
- * Leaves out the traces whose answers the viewer may not see.
+ * Leaves out the traces whose answers are hidden from the viewer.
  */
 function scannedTraces(store: Store, project: Project, filter: ComparisonFilter): SQL {
   const { traceKey, spanId, number, createdAt, errorType, userId } = reviews

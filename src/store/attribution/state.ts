@@ -53,7 +53,7 @@ export interface AttributionState {
   traceKey: number
   /** Whether there is anything to attribute. */
   hasFeedback: boolean
-  /** Whether the viewer may not see the rest, which then reads as if the attribution had never been requested. */
+  /** Whether the rest is hidden from the viewer. If so, it looks as if the attribution had never been requested. */
   isHidden: boolean
   /** Null if it was never requested. */
   status: AttributionStatus | null
@@ -69,7 +69,7 @@ export interface AttributionState {
 }
 
 /**
- * Whether a trace has anything to attribute that the viewer may see. Praise alone isn't enough. Must agree with
+ * Whether a trace has feedback to attribute that the viewer may see. Praise alone doesn't count. Must agree with
  * `isDisputed` in `attribution/run.ts`.
  */
 export const hasFeedback = (store: Store): SQL =>

@@ -179,8 +179,8 @@ const toSubjectFeedback = ({
 })
 
 /**
- * Who gave a piece of feedback. A labeler without an email isn't a user, so the feedback then belongs to the key,
- * which may act for many people, or to a reviewer.
+ * Who gave a piece of feedback. A labeler without an email isn't a user. Their feedback belongs to the key, which may
+ * act for many people, or to a reviewer, so this returns the labeler's name instead.
  */
 const authorOf = (userId: string, labeller: Labeller | null): string =>
   labeller?.name && labeller.email === undefined ? `labeller ${labeller.name}` : userId

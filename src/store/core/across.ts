@@ -130,8 +130,8 @@ export const inShard = <Item>({ shard }: Store, items: readonly Item[]): InShard
   items.map(item => ({ ...item, shard }))
 
 /**
- * Reads more about a list's items, each in its database, in parallel. As `across` does, it leaves out databases that
- * don't respond, or throws.
+ * Reads more about a list's items, each in its database, in parallel. If a database doesn't respond, `across`
+ * determines whether to leave it out or to throw.
  */
 export async function readPlaced<Item extends { shard: number }, Found>(
   store: Store,
@@ -154,7 +154,7 @@ interface ShownItems<Item, Shown> {
 
 /**
  * Shows as many of a list's items as fit on a page, each read in its database. `show` gets a database's items and the
- * bytes that it may show of them, and `sizeOf` measures what it shows. Returns what to show, and how many of the given
+ * maximum number of bytes to show, and `sizeOf` measures what it shows. Returns what to show, and how many of the given
  * items that covers.
  */
 export async function showPlaced<Item extends { shard: number }, Shown>(
@@ -204,8 +204,8 @@ interface Page<Item, Place> {
 
 /**
  * Merges one page from each database into a page of the whole list. A database's next place is where it stopped
- * looking, so items past the first of these places wait for the next page. A place means the same in every database, so
- * a cursor stays valid if databases are added.
+ * looking, so items past the first of these places wait for the next page. A place means the same thing in every
+ * database, so a cursor stays valid if databases are added.
  */
 export function mergePages<Item, Place>(
   pages: readonly Page<Item, Place>[],

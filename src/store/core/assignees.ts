@@ -20,7 +20,7 @@ export interface Assignment {
   dueAt: number | null
 }
 
-/** Whether the current span is assigned to a user or, for null, to nobody. */
+/** Whether the current span is assigned to a user or, if `assignee` is null, to nobody. */
 export const isAssignedTo = (assignee: Assignee): SQL => {
   const own = sql`select 1 from ${reviewAssignments} assigned
     where assigned.trace_key = ${spans.traceKey} and assigned.span_id = ${spans.id} and assigned.is_open = 1`

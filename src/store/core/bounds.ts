@@ -7,7 +7,7 @@ import { PREVIEW_BYTES } from '../../limits.ts'
  * SQLite can measure them before they're sent.
  */
 
-/** Text as a JSON string, in which one byte may take six. Null stays null. */
+/** Text as a JSON string, in which one byte of the text may take up six. Null stays null. */
 export const quotedJson = (text: SQLiteColumn | string): SQL => sql`nullif(json_quote(${text}), 'null')`
 
 /** The total bytes of these columns or expressions over all rows. */

@@ -13,8 +13,8 @@ interface Chunk<Item> {
 }
 
 /**
- * Splits items into chunks whose rows fit in one parameter. `rowOf` returns an item's row, `extraBytes` the size of
- * anything else sent for it.
+ * Splits items into chunks whose rows fit in one parameter. `rowOf` returns an item's row, and `extraBytes` returns the
+ * size of anything else that's sent for the item.
  */
 export function* chunkRows<Item>(
   items: readonly Item[],

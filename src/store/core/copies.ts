@@ -83,7 +83,7 @@ export async function isLogging({ database }: UnscopedStore): Promise<boolean> {
   return found.length === names.length
 }
 
-/** Makes the control database log changes. Until then, and with one database, writes cost nothing extra. */
+/** Makes the control database log changes. Until then, or if there's only one database, writes cost nothing extra. */
 export async function logChanges({ database }: UnscopedStore): Promise<void> {
   const statements = COPIED.flatMap(table =>
     EVENTS.map(({ event, row }) =>
@@ -320,7 +320,7 @@ function parametersOf(values: readonly string[]): string[] {
   return parameters.map(each => `[${each.join(',')}]`)
 }
 
-/** The first organizations, from a key on, that have changes that aren't in all shards. Seeks from one to the next. */
+/** The first organizations, starting at a key, with changes that aren't in all shards. Seeks from one to the next. */
 export async function listUncopied({ database }: UnscopedStore, limit: number, from = 0): Promise<number[]> {
   const first = (condition: SQL) => sql`select min(organization_key) from ${copiedChanges} where ${condition}`
   const rows = await database.all<{ key: number }>(sql`
@@ -332,8 +332,8 @@ export async function listUncopied({ database }: UnscopedStore, limit: number, f
 }
 
 /*
- * A shard's own row of `sweeps` records that all rows older than the shard have been logged for it: the number of the
- * last change, and the tables.
+ * A shard's own row of `sweeps` records that all rows older than the shard have been logged for it. The row contains
+ * the number of the last change, and the tables.
  */
 const SEED = 'seed'
 const TABLES = COPIED.map(({ name }) => name).join()

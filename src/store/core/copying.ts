@@ -7,7 +7,7 @@ import { ForwardingDatabase } from './forwarding.ts'
 import { boundShards, databaseOf, type StoreBindings } from './store.ts'
 
 /**
- * Copies what one request or job changes in `copied` tables to the shards, before the request is answered. Does nothing
+ * Copies to the shards what one request or job changes in `copied` tables, before the request is answered. Does nothing
  * on a deployment with one database.
  */
 export class Copying<Bindings extends StoreBindings> {

@@ -78,7 +78,7 @@ export async function within<T>(ms: number, operation: () => Promise<T>): Promis
  * `Unanswered`, other errors unchanged.
  */
 export async function withRetry<T>(deadline: Deadline, operation: () => Promise<T>): Promise<T> {
-  let cause: unknown = new Error('no deadline left for another call')
+  let cause: unknown = new Error('no time left for another call')
   for (let attemptsLeft = 2; deadline.remainingMs() >= MIN_STORE_ATTEMPT_MS; ) {
     try {
       return await deadline.spend(Math.min(deadline.attemptMs, deadline.remainingMs()), operation)

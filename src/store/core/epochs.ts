@@ -2,12 +2,15 @@ import { type SQLWrapper, sql } from 'drizzle-orm'
 import { Unanswered } from '../../domain/failures.ts'
 import { ONE_DATABASE } from '../../domain/shards.ts'
 
-/** The row of `sweeps` with the shards that new traces go to, written as in an epoch. Missing with one database. */
+/**
+ * The row of `sweeps` with the shards that new traces go to, written as in an epoch. Missing if there's only one
+ * database.
+ */
 export const NEW_SHARDS = 'shards'
 
 /**
- * The distinct epochs of an organization's projects, and those that a new project would have, each on a line. Code that
- * caches them knows where the traces will be. Null with one database.
+ * The distinct epochs of an organization's projects, and those that a new project would have, each on its own line.
+ * Code that caches them knows where the traces will be. Null if there's only one database.
  */
 export const epochsOf = (organizationKey: SQLWrapper) => sql<string | null>`(
   select group_concat(placed.epochs, char(10)) from (
@@ -19,10 +22,12 @@ export const epochsOf = (organizationKey: SQLWrapper) => sql<string | null>`(
       select 1 from projects where projects.organization_key = ${organizationKey} and projects.epochs is null)
   ) placed)`
 
-/** The time by a database's own clock, in milliseconds since 1970. */
+/** The time according to a database's own clock, in milliseconds since 1970. */
 export const CLOCK = sql<number>`(unixepoch('subsec') * 1000)`
 
-/** By some clocks, an epoch has begun, and by others it hasn't, so a trace can't be created yet. */
+/**
+ * According to some clocks, an epoch has begun, but according to others, it hasn't, so a trace can't be created yet.
+ */
 export class EpochBegins extends Unanswered {
   constructor() {
     super(1, new Error('an epoch begins'))

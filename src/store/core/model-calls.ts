@@ -24,7 +24,7 @@ const below = (call: 'call' | 'used' | 'spans', value: string) => sql`(
   select ${sql.raw(value)} from ${spans} as below
   where ${sql.raw(`below.trace_key = ${call}.trace_key and below.parent_id = ${call}.id and below.id <> ${call}.id`)} and ${isModelCall('below')})`
 
-/** Whether a call's tokens are exactly the sums of those that name it as their parent. */
+/** Whether a call's tokens are exactly the sums over the calls that name it as their parent. */
 export const isRepeated = (call: 'call' | 'spans') =>
   sql`coalesce(${below(
     call,
@@ -39,9 +39,9 @@ export const hasCostBelow = (call: 'used' | 'spans') => sql`${below(call, 'sum(b
  * The spans with a model, usage, or cost in the traces that `inTraces` selects by `call.trace_key`. The columns are
  * `trace_key`, `id`, `model`, `usage`, and `cost_usd`.
  *
- * Nothing is added twice: if a call's tokens are exactly the sums of those that name it as their parent, its own usage
- * is null, and so is its cost if theirs is known. This happens if an agent reports a total, or if two instrumentations
- * record the same call.
+ * Nothing is added twice: if a call's tokens are exactly the sums over the calls that name it as their parent, its own
+ * usage is null, and so is its cost if the costs of those calls are known. This happens if an agent reports a total, or
+ * if two instrumentations record the same call.
  */
 const modelCalls = (inTraces: SQL) => sql`
   select used.trace_key, used.id, used.model,

@@ -6,8 +6,8 @@ import { isOneOf, selectFor } from './rows.ts'
 import type { Organization, Store } from './store.ts'
 
 /*
- * The outbox. Any write that a webhook can subscribe to adds the statement from `recordEvents` to its batch. Without
- * such a webhook, there's no statement.
+ * The outbox. Any write that a webhook can subscribe to adds the statement from `recordEvents` to its batch. If no
+ * webhook subscribes to it, there's no statement.
  */
 
 /**
@@ -22,7 +22,7 @@ export const sentEventsOf = (organizationKey: SQLWrapper): SQL<string | null> =>
 const projectsSending = ({ sentEvents }: Organization, type: EventType): Set<string> =>
   new Set(sentEvents?.split('\n').flatMap(line => (line.includes(` ${type} `) ? line.slice(0, line.indexOf(' ')) : [])))
 
-/** An event's columns, from the rows of a query or constant. */
+/** An event's columns, each either constant or from the rows of a query. */
 interface EventColumns {
   /** The caller chooses it, so a retry doesn't record a second event. */
   id: string | SQL
@@ -36,8 +36,8 @@ interface EventColumns {
 }
 
 /**
- * The statements (one or none) that record a project's events, for the batch of the change that causes them. `from` has
- * a row for each event, with a `where` clause.
+ * The statements (one or none) that record a project's events, for the batch of the change that causes them. `from`
+ * returns a row for each event, and ends with a `where` clause.
  */
 export function recordEvents(store: Store, type: EventType, projectKey: number, event: EventColumns, from: SQL) {
   const senders = projectsSending(store.organization, type)

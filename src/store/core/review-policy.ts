@@ -33,8 +33,8 @@ export function samplingRank(spanId: SQLWrapper): SQL<number> {
 }
 
 /**
- * How a step's outputs are reviewed according to the project's policy, by any of the step's names. If `project` is a
- * key, a project without a policy costs one lookup for the whole statement.
+ * How a step's outputs are reviewed according to the project's policy. The step can be given by any of its names. If
+ * `project` is a key, a project without a policy costs one lookup for the whole statement.
  */
 export function policyOf(project: number | SQLWrapper, stepId: SQLWrapper) {
   const projectKey = typeof project === 'number' ? literal(project) : project
@@ -77,8 +77,8 @@ const isSampled = (projectKey: number, sample: SQL = policyOf(projectKey, spans.
 
 /**
  * Whether the viewer is supposed to review the current span according to the project's policy: it's in the sample, a
- * rule adds it, or somebody has voted on it. True without a policy. Under a blind policy, nothing that the viewer can't
- * see adds it. A write that makes this true for a span must run `reopenTraces`, because the queue skips traces from
+ * rule adds it, or somebody has voted on it. True if there's no policy. Under a blind policy, only what the viewer can
+ * see counts. A write that makes this true for a span must run `reopenTraces`, because the queue skips traces from
  * which the policy selects nothing.
  */
 export function isPicked(projectKey: number, viewer: Viewer): SQL {

@@ -30,8 +30,7 @@ const OF_SPAN: Place = {
 }
 
 /**
- * A column of the observation with a span's output, the same one that `foldObservations` chooses. Null if there is
- * none.
+ * A column of the observation that a span's output comes from, as `foldObservations` chooses it. Null if there is none.
  */
 const lastOutput = (column: string, { traceKey, rootSpanId, id }: Place = OF_SPAN) => sql`(
   select ${sql.raw(column)} from ${observations} observed

@@ -11,13 +11,13 @@ export interface Organization {
   id: string
   slug: string
   /**
-   * The events that its projects send to webhooks: a line for each project, as `sentEventsOf` writes it. Null if they
-   * send none. Up to 30 seconds old in requests.
+   * The events that its projects send to webhooks: a line for each enabled webhook, as `sentEventsOf` writes it. Null
+   * if they send none. Up to 30 seconds old in requests.
    */
   sentEvents: string | null
   /**
-   * The distinct epochs of its projects, and those of a new one, each on a line as `formatEpochs` writes them. Null
-   * with one database. Up to 30 seconds old in requests.
+   * The distinct epochs of its projects, and those of a new one, each on a line as `formatEpochs` writes them. Null if
+   * there's only one database. Up to 30 seconds old in requests.
    */
   epochs: string | null
 }

@@ -57,7 +57,7 @@ const hasVeiledSpan = sql`(${isBlindProject(traces.projectKey)} and ${traces.nee
 /** Whether what an engine says about the current trace is veiled, because it has a veiled span. */
 export const isAnswerVeiled = ifAnyBlind(hasVeiledSpan)
 
-/** Whether the viewer may not see what an engine says about the current trace. Undefined if they always may. */
+/** Whether what an engine says about the current trace is hidden from the viewer. Undefined if it never is. */
 export const isAnswerHidden = ({ isBlind }: Viewer): SQL | undefined => (isBlind ? isAnswerVeiled : undefined)
 
 /** The opposite of `isAnswerHidden`. */

@@ -79,7 +79,7 @@ const casesNow = (ofTraces: SQL | undefined): SQL => {
 
 const NONE = { byReviewers: 0, byEngine: 0, expiredByReviewers: 0, expiredByEngine: 0 }
 
-/** The statement that adds cases to the counts of their days. Each of `cases` adds its `sign`. */
+/** The statement that adds cases to the counts of their days. Each row of `cases` adds its `sign`. */
 function countCases({ database }: Pick<Store, 'database'>, cases: SQL, as: 'counted' | 'expired') {
   const byReviewers = sql`sum(iif(scanned.is_by_engine, 0, scanned.sign))`
   const byEngine = sql`sum(iif(scanned.is_by_engine, scanned.sign, 0))`

@@ -109,8 +109,8 @@ const alternativesDraft = (alternatives: readonly Alternative[]) => ({
 })
 
 /**
- * Marks items whose output has changed since the decision as stale, ahead of the job that would do so later. Skips
- * items that somebody else changes at the same time.
+ * Marks items as stale if their output has changed since the decision, without waiting for the job that would do so
+ * later. Skips items that somebody else changes at the same time.
  */
 export async function markItemsStale(
   store: Store,

@@ -202,8 +202,8 @@ const isItem = (alias: string, row: Readonly<Record<(typeof PLACE)[number], SQL>
 
 /**
  * The statements that append changes to the log, for a batch. `rows` are encoded by `encodeEntry`, at most one per
- * item; each is appended if `mayAppend`, a condition on `ENTRY_ROW`, holds and if the item is still as it was read.
- * Datasets without items are created as needed.
+ * item; each is appended if `mayAppend`, a condition on `ENTRY_ROW`, holds and the item hasn't changed since it was
+ * read. Datasets without items are created as needed.
  */
 export function entryStatements(store: Store, rows: string, at: number, mayAppend: SQL) {
   const { database, organization } = store
@@ -287,7 +287,10 @@ export function entryStatements(store: Store, rows: string, at: number, mayAppen
   ] as const
 }
 
-/** Adds the entries past each dataset's `sequence` to its counts. `given` has the places of the items, as `row`. */
+/**
+ * Adds the entries after each dataset's `sequence` to the dataset's counts. `given` has the places of the items, as
+ * `row`.
+ */
 function countEntries(
   { database, organization }: Store,
   given: SQL,

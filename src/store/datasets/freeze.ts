@@ -21,8 +21,8 @@ export interface Freezable {
 
 /**
  * Copies spans' values as they are now. Small values go into the entry; large ones stay in the R2 object that the trace
- * already has. Reads large inputs, since items are found by a hash of their input. A span is missing if its values
- * weren't read completely, or if an object is gone.
+ * already has. Reads large inputs, since items are found by a hash of their input. A span is missing from the result if
+ * its values weren't read completely, or if an object is gone.
  */
 export async function freezeValues(
   store: Store,

@@ -8,9 +8,9 @@ import { type ItemHead, selectValues } from './items.ts'
 
 /** The cost of reading an item. */
 export interface ItemSize {
-  /** The bytes of its values, as its rows have them. */
+  /** The size of its values in its rows, in bytes. */
   bytes: number
-  /** Values in R2. */
+  /** The number of its values in R2. */
   objects: number
 }
 
@@ -74,7 +74,7 @@ function sizeOf({ bytes, stateRef, listedRefs, alternativeRefs, ...row }: Measur
   const values = refs.filter(ref => ref !== null).map(ref => ({ text: '', ref }))
   const inState = stateRef === null ? 0 : Math.ceil(lengthOf({ text: '', ref: stateRef }) / LISTED_VALUE_BYTES)
   return {
-    // Past this, values become previews.
+    // Past this size, values become previews.
     bytes:
       ITEM_BYTES +
       bytes +

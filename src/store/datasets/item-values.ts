@@ -71,7 +71,7 @@ export async function readItems(
   )
   // The trace is being purged. A retried request finds the items that are left.
   if (!shown) throw new Unanswered(1, new Error('an object of a dataset item is gone'))
-  // Heads whose values are gone by now also count as read.
+  // Heads whose values are gone also count as read.
   const read =
     count === items.length
       ? heads.length
@@ -126,7 +126,7 @@ async function findValues(
 const stateObject = ({ state, stateRef }: ValueRow, folder: Folder): FoundValue | undefined =>
   stateRef === null ? undefined : { text: state ?? '', ref: stateRef, folder }
 
-/** `state` is a JSON array of `[key, text, ref]`, `alternatives` one of `[text, ref, …]`. */
+/** `state` is a JSON array of `[key, text, ref]`, and `alternatives` is one of `[text, ref, …]`. */
 function fieldsOf(row: ValueRow, state: string, alternatives: string, folder: Folder): FieldValues {
   const values: FieldValues = []
   const add = (field: string, text: string | null, ref: string | null) => {

@@ -29,7 +29,7 @@ export interface ItemHead {
   isExcluded: boolean
   /** Whether the output changed after the decision, as of the version. */
   isStale: boolean
-  /** Whether the output has changed by now. */
+  /** Whether the output has changed since the decision, as of now. */
   isStaleNow: boolean
   userId: string | null
   decidedAt: number
@@ -49,7 +49,7 @@ export interface FoundHead extends ItemHead {
 
 /**
  * Lists up to `limit` items of a dataset as of a version, newest traces first, imported examples last, without their
- * values. Looks at no more than that many items of the log, so a page may be short. Takes one query for each of the
+ * values. Looks at no more than `limit` items in the log, so a page may be short. Takes one query for each of the
  * dataset's stored steps in each database.
  */
 export async function walkItems(
@@ -139,7 +139,7 @@ export interface HeadPage {
 
 /**
  * Finds items by id, without their values. Items that aren't in the dataset at the version are missing. If several
- * databases have an item with the same id, the newest trace's is found.
+ * databases have an item with the same id, finds the one from the newest trace.
  */
 export async function findHeads(
   store: Store,

@@ -156,9 +156,9 @@ const isInState = (state: ExperimentState, now: number): SQL =>
       : eq(experiments.state, state)
 
 /**
- * Ends an experiment that still takes results, and the model's run of it. Returns whether it's in that state now. Its
- * tally is stored later, by the first request that needs it: from now on, no result can change it. If the service ends
- * it, `reason` says why; otherwise, `by` says who does. With `isByRun`, the run ends its own job.
+ * Ends an experiment that still takes results, and the model's run of it. Returns whether the experiment is now in the
+ * given state. Its tally is stored later, by the first request that needs it: from now on, no result can change it. If
+ * the service ends it, `reason` says why; otherwise, `by` says who does. With `isByRun`, the run ends its own job.
  */
 export async function endExperiment(
   store: Store,

@@ -183,7 +183,7 @@ export async function findGateBasis(store: Store, step: Step, versionId: string)
   return { gate: gate && toRecord(gate), experiment, holds: sql`(${basis} is ${text})` }
 }
 
-/** The gate's revision and its experiment, as JSON. Null without a gate. */
+/** The gate's revision and its experiment, as JSON. Null if the step has no gate. */
 function basisOf(store: Store, step: Step, versionId: string): SQL {
   const { projectKey } = step
   const experiment = countedExperiment(

@@ -36,7 +36,7 @@ export interface ResultDraft {
   contentHash: string
   fields: readonly FieldAgreement[]
   error: string | null
-  /** Null for an error. */
+  /** Null if the result is an error. */
   output: StoredValue | null
 }
 
@@ -152,7 +152,7 @@ export async function addResults(
   return headsByItem(rows)
 }
 
-/** Stores an error for each of these items of a finished experiment that has no result. */
+/** Stores an error for each of these items that has no result in a finished experiment. */
 export async function addMissing(
   store: Store,
   experiment: ExperimentRecord,

@@ -17,8 +17,8 @@ interface Occasion {
 }
 
 /**
- * Stores the looks that watches have reached. If a new version is worse and its step's gate has `autoRollback`, also
- * reactivates the previous version.
+ * Stores the looks that watches have reached. If a new version is worse than the previous one and its step's gate has
+ * `autoRollback`, also reactivates the previous version.
  */
 export async function followWatches(store: Store, watched: Watched, occasion: Occasion): Promise<void> {
   for (const watch of (await readWatches(store, watched)).values()) {
@@ -42,7 +42,7 @@ async function rollBack(
   const { database } = store
   const { promptId, activatedAt, versionId, previousVersionId, place } = watch
   const { textKey, projectKey, versionKey, previousVersionKey } = place
-  // As for any activation: the last one in the history is the active one.
+  // As with any activation, the last one in the history must be the active one.
   const rolledBackAt = Math.max(at, activatedAt + 1)
   const ofText = sql`${textActivations.textKey} = ${textKey}`
   const isActivated = (condition: SQL) =>

@@ -12,7 +12,7 @@ import { answerDays, countedDays, outputDays, reviewDays, useDays } from '../sch
 import { textVersions, versionedTexts } from '../schema/texts.ts'
 import { versionNumber } from './version-number.ts'
 
-/** A range of UTC days, counted from 1970. `from` is inclusive, `to` exclusive. */
+/** A range of UTC days, counted from 1970. `from` is inclusive, and `to` is exclusive. */
 export interface DayRange {
   from: number
   to: number
@@ -53,7 +53,7 @@ type Insights = Awaited<ReturnType<typeof readDatabase>>
 /**
  * A project's counts for a range of days. Each list has at most `MAX_INSIGHT_ROWS` rows. Outputs are counted by the day
  * of their trace, everything else by the day of the decision or answer. Takes one round trip, whose cost doesn't depend
- * on the number of traces, and another one if an API key without a user has reviewed.
+ * on the number of traces, and another one if an API key that acts for no user has reviewed.
  */
 export async function readInsights(store: Store, project: Project, days: DayRange) {
   const sums = sumInsights(await readShards(store, shard => readDatabase(shard, project, days)))

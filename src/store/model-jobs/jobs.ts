@@ -39,7 +39,7 @@ export interface ModelJobState {
   result: string | null
 }
 
-/** Whether a row is this job in the store's organization. */
+/** Whether a row is the given job, in the store's organization. */
 export const isJob = ({ organization }: Store, { kind, subject }: ModelJobName, ...conditions: SQL[]) =>
   and(
     eq(modelJobs.organizationKey, organization.key),

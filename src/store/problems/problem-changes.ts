@@ -113,7 +113,8 @@ export async function saveProblem(
 }
 
 /**
- * The state right after a person changes the problem. Later, `noticeStates` finds out how far the candidate has come.
+ * The state right after a person changes the problem. Later, `noticeStates` finds out how far the candidate has
+ * progressed.
  */
 function stateAfter(before: ProblemDecision, after: Omit<ProblemDecision, 'revision'>): ProblemState {
   if (after.isDismissed) return 'dismissed'

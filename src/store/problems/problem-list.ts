@@ -176,8 +176,8 @@ export interface ProblemDetails {
   /** The number of decisions on its step in the range. */
   decisions: number
   /**
-   * The newest cases in the range: the reviewed spans, or the ones that the engine blames. Leaves out the cases of
-   * traces whose answers the viewer may not see.
+   * The newest cases in the range: the reviewed spans, or the spans that the engine blames. Leaves out the cases of
+   * traces whose answers are hidden from the viewer.
    */
   examples: { spanId: string; at: number }[]
 }

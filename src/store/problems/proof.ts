@@ -35,7 +35,9 @@ const casesAmong = (items: string, problem: ProblemInProject) => sql`
   where ${problemCases.traceKey} = ${ITEMS.row.traceKey} and ${problemCases.spanId} = ${ITEMS.row.itemId}
     and ${isCaseOf(problem)}`
 
-/** Finds which items are cases of a problem, and returns their ids. Leaves out cases that the viewer may not see. */
+/**
+ * Finds which items are cases of a problem, and returns their ids. Leaves out cases that are hidden from the viewer.
+ */
 export async function findProblemItems(
   store: Store,
   problem: ProblemInProject,

@@ -12,7 +12,7 @@ import { traces } from '../schema/traces.ts'
 
 /*
  * A model's suggestions for problems. A request stores the id of the version to write, and the problem's job adds that
- * version, however often it runs.
+ * version, no matter how often it runs.
  */
 
 /** A change without its reason and its examples, which are stored separately. */
@@ -130,7 +130,10 @@ export interface SuggestionAnswer {
   examples: readonly SuggestionExample[]
 }
 
-/** An example for a suggestion, with the indexes of the changes based on it, and of those with words copied from it. */
+/**
+ * An example for a suggestion, with the indexes of the changes that are based on it, and of the changes with words
+ * copied from it.
+ */
 export interface SuggestionExample {
   spanId: string
   traceKey: number

@@ -43,7 +43,7 @@ interface BoundedFilter extends AgreementFilter {
 interface ShownJudgment extends Judgment {
   userId: string
   at: number
-  /** Its beginning, if it's long. */
+  /** The comment, or its beginning if it's long. */
   comment: string | null
 }
 
@@ -69,7 +69,9 @@ interface ComparedVotes {
   isCut: boolean
 }
 
-/** Reads the votes on the newest outputs, in one round trip. With several databases, takes one or two more. */
+/**
+ * Reads the votes on the newest outputs, in one round trip. With several databases, takes one or two more round trips.
+ */
 export async function compareVotes(store: Store, project: Project, filter: AgreementFilter): Promise<ComparedVotes> {
   const { bounded, isCut } = await shareLimits(store, project, filter)
   const found = await Promise.all(store.shards.map(shard => compareIn(shard, project, bounded)))
@@ -195,7 +197,7 @@ export interface OutputPlace {
 
 type PlaceValues = [at: number, spanId: string, outputRevision: string]
 
-/** A page of the outputs that `compareVotes` compares, newest first, in as many round trips. */
+/** A page of the outputs that `compareVotes` compares, newest first. Takes as many round trips as `compareVotes`. */
 export async function listVotedOutputs(
   store: Store,
   project: Project,

@@ -14,7 +14,8 @@ import { hasPlaceFor } from './votes.ts'
 /*
  * A claim reserves a span for one reviewer: a user, or a key that acts for no user. It ends by timeout, by release, or
  * with a review. The span's row has one claim. If several people review the span, it can have more, which are rows of
- * `review_claims`. Each operation is one batch, and D1 runs one at a time, so no more claims win than there are places.
+ * `review_claims`. Each operation is one batch, and D1 runs one batch at a time, so no more claims win than there are
+ * places.
  */
 
 /** Who claims which spans, and when. */

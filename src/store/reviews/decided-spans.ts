@@ -47,9 +47,9 @@ export interface DecisionFilter extends SpanFilter {
   /** The UTC days of the decisions, counted from 1970. `reviewedTo` is exclusive. */
   reviewedFrom?: number | undefined
   reviewedTo?: number | undefined
-  /** Lists the cases of this problem instead. Then the days are those of the cases. */
+  /** If set, lists the cases of this problem instead, and the days are those of the cases. */
   problem?: ProblemKey | undefined
-  /** Who named the type of those cases. */
+  /** Who named the error type of the cases. */
   namedBy?: NamedBy | undefined
   /** Lists the decisions that a watch counts instead, whether or not they're current. */
   watched?: WatchedDecisions | undefined
@@ -73,8 +73,8 @@ interface DecidedPage {
   spans: LocatedSpan[]
   nextPlace: DecisionPlace | null
   /**
-   * How many more decisions the counts include, although their traces are gone. Only on the first page, and undefined
-   * if the filter includes anything that has no counts.
+   * How many decisions are counted although their traces are gone. Undefined after the first page, and if the filter
+   * includes anything that has no counts.
    */
   expired: number | undefined
 }
@@ -159,7 +159,7 @@ export async function findDecisionsIn(
   return { ...pageFromScan(rows, limit, MAX_SCANNED_DECISIONS), gone: gone?.[0]?.count }
 }
 
-/** Shows the spans of as many decisions as fit on a page, and says how many those are. */
+/** Shows the spans of as many decisions as fit on a page, and returns how many fit. */
 export const showDecisions = <Item extends InShard<ListedDecision>>(
   store: Store,
   project: Project,
@@ -226,7 +226,7 @@ function selectDecisions(
     .where(
       and(
         watched ? isWatched(watched) : eq(reviews.projectKey, project.key),
-        // For the partial index.
+        // Lets SQLite use the partial index.
         errorType === undefined ? undefined : isNotNull(reviews.errorType),
         isInRange(reviews.createdAt, filter),
         after &&

@@ -9,7 +9,7 @@ import { joinedSpanId } from '../traces/span-ids.ts'
 
 /**
  * The statements (one or none) that record new feedback: a pipeline's, or a reviewer's comment. `rows` are the tables
- * to join with the feedback table, which `isNew` looks at. Run the statements after those that add the feedback.
+ * to join with the feedback table, so that `isNew` can use them. Run the statements after those that add the feedback.
  */
 export function recordFeedback(
   store: Store,

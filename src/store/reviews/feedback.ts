@@ -34,7 +34,7 @@ export interface FeedbackDraft {
   fallbackUserId: string
   /** The labeler. If the email is new, they become a user with this id. */
   user: { id: string; email: string; name: string } | null
-  /** Given elsewhere. It starts no attribution. */
+  /** Whether it was given elsewhere. If so, it starts no attribution. */
   isImported: boolean
 }
 
@@ -49,9 +49,9 @@ interface SavedFeedback {
 
 /**
  * Stores feedback, or updates the sent fields of existing records. If the project's settings say so, requests the
- * attribution of negative feedback and corrections, except imported ones. Feedback that changes nothing doesn't move
+ * attribution of negative feedback and corrections, except imported ones. Feedback that changes nothing doesn't update
  * its trace's `updatedAt`. Takes one round trip, or two if some drafts are refused. Draft ids must be unique. With
- * several databases, labelers take more round trips, because users are in another one.
+ * several databases, labelers take more round trips, because users are in another database.
  *
  * `on_other_trace`: another live trace has the record with this id. `span_on_other_trace`: the draft's span belongs to
  * another trace.
@@ -67,8 +67,8 @@ export async function saveFeedback(
   const toAttribute: number[] = []
   const createdBy = newRevision()
   const changedBy = `changed:${createdBy}`
-  // An update keeps its time unless one is sent. Only the statement can do that, because its rows contain no stored
-  // values.
+  // An update without a time keeps the stored one. Drafts with and without a time need separate statements, because the
+  // rows that are sent contain no stored values.
   for (const group of Map.groupBy(drafts, ({ timestamp }) => timestamp !== null).values()) {
     const known = store.control === store ? group : await knowLabellers(store, group)
     for (const { items, json } of chunkRows(known, rowOf)) {
@@ -239,7 +239,7 @@ const PLACES = rowSet(['traceUuid', 'id', 'spanId'])
 
 type Place = Readonly<Record<'traceUuid' | 'id' | 'spanId', SQL>>
 
-/** Drafts by labelers with the same email all get the first one's id, which becomes the user's. */
+/** Gives drafts whose labelers have the same email the first draft's user id. */
 function withOneIdPerEmail(drafts: readonly FeedbackDraft[]): FeedbackDraft[] {
   const ids = new Map<string, string>()
   return drafts.map(draft => {

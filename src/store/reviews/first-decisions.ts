@@ -21,7 +21,7 @@ export interface FirstDecisions {
 /** A decision's place, by which decisions are sorted. */
 export type DecisionPlace = readonly [createdAt: number, traceKey: number, spanId: string]
 
-/** The decisions that a watch counts on one version, with the counts when it looked. */
+/** The decisions that a watch counts on one version, with the counts at the time when it looked. */
 export interface WatchedDecisions extends FirstDecisions {
   versionId: string
   counted: Acceptance

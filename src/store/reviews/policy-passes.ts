@@ -13,8 +13,9 @@ import { isLeftOut, isOpenForReview, traces } from '../schema/traces.ts'
 
 /*
  * A policy may leave out nearly all of a project's traces, and the queue must not search them for each page. So cron
- * walks through a project's traces, newest first, and takes the traces from which the policy selects nothing out of the
- * index that the queue reads. After the policy changes, it first walks through the traces that were taken out earlier.
+ * walks through a project's traces, newest first. If the policy selects nothing from a trace, cron takes the trace out
+ * of the index that the queue reads. After the policy changes, cron first walks through the traces that were taken out
+ * earlier.
  */
 
 /** A project's pass over its traces. */
@@ -119,7 +120,7 @@ async function checkPiece(
         .offset(limit - 1)
     }),
   )
-  // All databases stop where the first one has checked its limit.
+  // All databases stop at the place where the first one reaches its limit.
   const [last] = ends
     .flat()
     .toSorted((one, other) => NEWEST_FIRST([one.timestamp, one.id], [other.timestamp, other.id]))
@@ -151,7 +152,7 @@ async function requireCopy({ shard, database }: UnscopedStore, { projectKey, rev
     .select({ revision: reviewPolicies.revision })
     .from(reviewPolicies)
     .where(eq(reviewPolicies.projectKey, projectKey))
-  if (copy?.revision !== revision) throw new Error(`DB_${shard} has an earlier review policy of project ${projectKey}`)
+  if (copy?.revision !== revision) throw new Error(`DB_${shard} has an earlier review policy for project ${projectKey}`)
 }
 
 /** The time of the next pass. There is none if the policy leaves nothing out. */

@@ -34,9 +34,9 @@ export interface QueueQuery {
   order: QueueOrder
   /** Whether to include the spans that the project's policy leaves out. */
   all: boolean
-  /** If this is a user, so is `filter.assigneeId`. */
+  /** If this is a user, `filter.assigneeId` is the same user. */
   assignee: Assignee | undefined
-  /** The calling reviewer. Spans that others have claimed are left out. Undefined: none are. */
+  /** The calling reviewer. Spans that others have claimed are left out. If undefined, no spans are left out. */
   holder: string | undefined
   now: number
 }
@@ -203,7 +203,7 @@ const SHUFFLE_PRIME = 1_000_003
 
 /**
  * A trace's place in a shuffled order. Multiplying by a factor permutes the remainders of a prime. The keys are cubed
- * first, because consecutive keys, which traces that arrived together have, would otherwise stay evenly spaced.
+ * first, because traces that arrived together have consecutive keys, which would otherwise stay evenly spaced.
  */
 const shuffled = (factor: number): SQL<number> => {
   const prime = sql.raw(String(SHUFFLE_PRIME))

@@ -89,7 +89,7 @@ export async function readQueue(
   }
 }
 
-/** Shows spans of the queue, as many as fit on a page, and says how many those are. */
+/** Shows spans of the queue, as many as fit on a page, and returns how many fit. */
 export const showQueued = <Place extends InShard<{ spanId: string }>>(
   store: Store,
   places: readonly Place[],

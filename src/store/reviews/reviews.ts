@@ -222,7 +222,7 @@ export interface ReviewDraft {
   projectKey: number
   traceKey: number
   spanId: string
-  /** The number of decisions when the span was read, and the number that grows with each vote. */
+  /** The number of decisions when the span was read, and the vote number, which grows with each vote. */
   numberBefore: number
   voteNumberBefore: number
   /** The id of the last of those decisions. */
@@ -234,7 +234,7 @@ export interface ReviewDraft {
   approved: StoredValue | null
   comment: string | null
   errorType: string | null
-  /** Whether the approved output can be written in the form of a root with the same text. */
+  /** Whether the approved output can be written in the form that a root with the same text has. */
   canBeShared: boolean
   /** Whether the decision may override another reviewer's claim. */
   takesOver: boolean
@@ -246,7 +246,7 @@ export interface ReviewDraft {
   basis: ReviewBasis | null
   /** The last of the votes that it follows from. */
   vote: VoteDraft | undefined
-  /** Whether several people review the span. Then there may be votes and other claims, which the decision ends. */
+  /** Whether several people review the span. If so, there may be votes and other claims, which the decision ends. */
   endsVoting: boolean
   /** Its changes to datasets. */
   entries: readonly EntryDraft[]
@@ -258,8 +258,9 @@ export interface ReviewDraft {
  * Adds decisions to their spans' histories. A decision is skipped if someone else has decided or voted on its span
  * since the span was read, or has claimed the span. The batch also ends the spans' claims, stores comments as feedback,
  * adds an audit entry for each decision, ends votes on the spans, and, if the project's settings say so, requests the
- * attribution of corrections, except imported ones. Returns the added decisions by id, each with whether the output has
- * changed since it was read, and the keys of the traces to attribute. Takes one round trip. Spans must be unique.
+ * attribution of corrections, except imported ones. For each added decision, by id, returns whether the output has
+ * changed since it was read. Also returns the keys of the traces to attribute. Takes one round trip. Spans must be
+ * unique.
  */
 export async function addReviews(
   store: Store,

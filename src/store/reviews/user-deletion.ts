@@ -28,8 +28,8 @@ import { renameInEvents } from '../webhooks/cleanup.ts'
  * A deleted user's records stay, under a random id that can't be traced back. An index of records by user would cost a
  * write for every piece of feedback. Instead, a job walks the organization in bounded pieces, and walks it again once
  * no isolate can have one of the user's keys cached. Claims in the rows of spans expire on their own. The job deletes
- * the user's other claims and assignments. A pass goes through one database after the other, and `user_deletions`, in
- * the control database, has its progress.
+ * the user's other claims and assignments. A pass goes through one database after another, and `user_deletions`, in the
+ * control database, has its progress.
  */
 
 /** A deletion in progress: not all of the user's records have the new id yet. */
@@ -230,7 +230,7 @@ async function renameInDays(
     sql`${datasets} cross join ${datasetEntries} as entry where ${datasets.projectKey} = ${project.key}`,
     sql`0`,
   )
-  // Not in a batch with the above, because these rows may be in another database.
+  // Not in a batch with the statements above, because these rows may be in another database.
   if (mayHaveTraces(store)) {
     await database.batch([
       items,
@@ -321,7 +321,9 @@ async function renameInExperiments(
   return { stage: 'experiments', at: { projectKey: project.key, key: last.key } }
 }
 
-/** Moves webhooks' events to the new id: first the events in each project, then the events in none. */
+/**
+ * Moves webhooks' events to the new id: first the events in each project, then the events that belong to no project.
+ */
 async function renameInProjectEvents(
   store: Store,
   deletion: Deletion,

@@ -31,7 +31,7 @@ export interface VoteDraft {
   id: string
   traceKey: number
   spanId: string
-  /** The number of decisions when the span was read, and the number that grows with each vote. */
+  /** The number of decisions when the span was read, and the vote number, which grows with each vote. */
   round: number
   voteNumberBefore: number
   /** The id of the reviewer's vote that it replaces. */
@@ -278,8 +278,8 @@ interface Ending {
 const ENDINGS = rowSet(['id', 'traceKey', 'spanId', 'numberBefore', 'outputRevision'])
 
 /**
- * The statements that end the votes on spans with a new decision: comments become feedback, unless it's a reset, and
- * disputes and claims end. If they run again after a lost reply, later disputes and claims stay.
+ * The statements that end the votes on spans with a new decision: comments become feedback, unless the decision is a
+ * reset, and disputes and claims end. If they run again after a lost reply, later disputes and claims stay.
  */
 export function endVoting({ database }: Store, act: Act, endings: readonly Ending[]) {
   const { row } = ENDINGS
@@ -351,8 +351,9 @@ const otherClaims = (holder: string, now: number): SQL =>
   sql`((not ${isFree(holder, now)}) + (select count(*) from ${otherRows(holder, now)}))`
 
 /**
- * Whether an undecided span has a place for a reviewer: they haven't voted, and there are fewer votes and claims of
- * others than `reviewers`, by default as many as when it was last claimed. Votes keep the number that they began with.
+ * Whether an undecided span has a place for a reviewer: they haven't voted, and others have fewer votes and claims on
+ * it than `reviewers`. That's the number at the span's last claim by default. Once voting has begun, the number at the
+ * first vote applies instead.
  */
 export const hasPlaceFor = (
   holder: string,
@@ -364,6 +365,6 @@ export const hasPlaceFor = (
       and coalesce(max(vote.user_id = ${holder}), 0) = 0
     from ${votes} vote where ${isStanding}) end`
 
-/** Whether all votes on an undecided span are in. If they agreed, it would be decided. */
+/** Whether all votes on an undecided span are in. If they agreed, the span would be decided. */
 export const isDisputed = sql`(${spans.voteNumber} > 0
   and (select count(*) >= coalesce(max(vote.reviewers), 1) from ${votes} vote where ${isStanding}))`

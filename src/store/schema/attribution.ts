@@ -2,7 +2,7 @@ import { isNotNull } from 'drizzle-orm'
 import { index, integer, primaryKey, real, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { type Alternative, ATTRIBUTION_STATUSES, ERROR_CATEGORIES, type Evidence } from '../../domain/attribution.ts'
 
-/** The built-in causes of a disagreement between AI and human. */
+/** The built-in causes of a disagreement between AI and human judgment. */
 export const errorTypes = sqliteTable('error_types', {
   errorType: text('error_type').primaryKey(),
   /** UUIDv5 of `countersign:error-type:<error_type>` in the URL namespace. */
@@ -21,7 +21,7 @@ export const projectErrorTypes = sqliteTable(
     errorType: text('error_type').notNull(),
     /** UUIDv5 of `error-type:<error_type>` in the project; for a built-in type, the built-in id. */
     id: text('id').notNull(),
-    /** Null for a built-in type, like `category` and `rule`, because the built-in values apply. */
+    /** Null for a built-in type, as are `category` and `rule`, because the built-in values apply. */
     name: text('name'),
     category: text('category', { enum: ERROR_CATEGORIES }),
     rule: text('rule'),

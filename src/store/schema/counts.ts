@@ -111,7 +111,7 @@ export const countedDays = sqliteTable(
   {
     projectKey: integer('project_key').notNull(),
     day: integer('day').notNull(),
-    /** When the last complete count began. Null if there was none yet. */
+    /** When the last complete count began. Null if there hasn't been one yet. */
     countedAt: integer('counted_at'),
     /** The day isn't counted again before this time, regardless of changes. Large days wait longer. */
     restsUntil: integer('rests_until').notNull(),
@@ -121,7 +121,7 @@ export const countedDays = sqliteTable(
     isChanged: integer('is_changed', { mode: 'boolean' }).notNull(),
     /** The current count's progress, a `CountProgress` as JSON, or null. */
     progress: text('progress'),
-    /** Whether retention has deleted traces of the day. Then its rows in `use_days` stay as they are. */
+    /** Whether retention has deleted traces of the day. If so, its rows in `use_days` stay as they are. */
     isUseKept: integer('is_use_kept', { mode: 'boolean' }).notNull().default(false),
   },
   table => [

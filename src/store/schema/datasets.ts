@@ -15,7 +15,7 @@ export const datasets = sqliteTable(
     organizationKey: integer('organization_key').notNull(),
     /** UUIDv5 of `dataset:<stepId>` in the project. */
     id: text('id').notNull(),
-    /** The number of the last entry. A version of the dataset names such a number. */
+    /** The number of the last entry. A version of the dataset is identified by such a number. */
     sequence: integer('sequence').notNull(),
     accepted: integer('accepted').notNull(),
     corrected: integer('corrected').notNull(),

@@ -68,7 +68,7 @@ export const experiments = sqliteTable(
     runPlace: text('run_place'),
     /**
      * The cost of the model's calls, in billionths of a dollar. Calls in flight, and those whose cost isn't known,
-     * count at their maximum cost. Null without a price.
+     * count at their maximum cost. Null if the model's price isn't known.
      */
     runNanoUsd: integer('run_nano_usd'),
   },
@@ -158,7 +158,7 @@ export const resultJudgments = sqliteTable(
     itemId: text('item_id').notNull(),
     /** Null if the model couldn't judge the output. `reason` then says why. */
     saidSame: integer('said_same', { mode: 'boolean' }),
-    /** The latest decision of a person on the same output, a copy of the result's. */
+    /** A person's latest decision on the same output, copied from the result. */
     verdict: text('verdict', { enum: ITEM_VERDICTS }),
     judgedAt: integer('judged_at').notNull(),
     model: text('model').notNull(),

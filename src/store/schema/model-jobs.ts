@@ -18,7 +18,7 @@ export const modelJobs = sqliteTable(
     /** Counts the requests. If a request arrives during a run, the job may be pending again after the run. */
     requests: integer('requests').notNull(),
     requestedAt: integer('requested_at').notNull(),
-    /** The number of claims since the last request, or since a run last handed over. */
+    /** The number of claims since the last request, or since a run last handed the job over. */
     attempts: integer('attempts').notNull(),
     /** Identifies the run that works on the job. Only this run may write results. */
     leaseToken: text('lease_token'),

@@ -8,9 +8,9 @@ import { PROBLEM_STATES } from '../../domain/problem.ts'
  */
 
 /**
- * The cases of problems: one for each span with a current correction, and one for each trace without such a span for
- * which an engine found a cause. They follow from `reviews`, `spans`, and `attributions`, and are updated in the batch
- * that changes those rows.
+ * The cases of problems: one for each span with a current correction, and one for each trace that has no such span but
+ * for which an engine found a cause. They follow from `reviews`, `spans`, and `attributions`, and are updated in the
+ * batch that changes those rows.
  */
 export const problemCases = sqliteTable(
   'problem_cases',

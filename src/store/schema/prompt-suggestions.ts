@@ -39,7 +39,9 @@ export const promptSuggestionExamples = sqliteTable(
     versionId: text('version_id').notNull(),
     spanId: text('span_id').notNull(),
     traceKey: integer('trace_key').notNull(),
-    /** The indexes of the changes based on it, and of those with words copied from it, as JSON arrays. */
+    /**
+     * The indexes of the changes that are based on it, and of the changes with words copied from it, as JSON arrays.
+     */
     serves: text('serves').notNull(),
     copied: text('copied').notNull(),
   },

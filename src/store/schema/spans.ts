@@ -49,7 +49,9 @@ export const spans = sqliteTable(
     reviewers: integer('reviewers'),
     /** Whether nobody reviews it: it isn't a step of an AI pipeline, or its output is a vector. */
     isGeneric: integer('is_generic', { mode: 'boolean' }).notNull().default(false),
-    /** Whether it's offered for review only as the root, like a chain or a retriever. See `domain/step-kind.ts`. */
+    /**
+     * Whether it's offered for review only if it's the root, as a chain or a retriever is. See `domain/step-kind.ts`.
+     */
     isSupporting: integer('is_supporting', { mode: 'boolean' }).notNull().default(false),
     /**
      * State given to the span itself: a JSON array of `[key, text, ref]`, each value stored like an observation's
@@ -74,7 +76,7 @@ export const spans = sqliteTable(
     receivedAt: integer('received_at'),
     /**
      * The `sharedTextHash` of its output. Null if it has none, or if it's a tool below the root. Negative if a
-     * correction of it has no form for the root, so each is reviewed by itself.
+     * correction of it has no form for the root, so the span and the root are reviewed separately.
      */
     textHash: integer('text_hash'),
     /** The observed output whose hash is `textHash`. Null if `textHash` is the hash of the span's own output. */

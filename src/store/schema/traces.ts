@@ -73,7 +73,7 @@ export const traces = sqliteTable(
     uniqueIndex('traces_by_id').on(table.id).where(isNull(table.deletedAt)),
     index('traces_by_time').on(table.projectKey, table.timestamp, table.id).where(isNull(table.deletedAt)),
     index('traces_by_name').on(table.projectKey, table.name, table.timestamp, table.id).where(isNull(table.deletedAt)),
-    // Only traces in flight. D1 doesn't bill the index write when a completed trace leaves it.
+    // Only traces in flight. D1 doesn't bill the index write when a completed trace leaves the index.
     index('traces_running')
       .on(table.projectKey, table.status, table.timestamp, table.id)
       .where(sql`${table.deletedAt} is null and ${table.status} = 'running'`),

@@ -64,10 +64,10 @@ export const webhookEvents = sqliteTable(
     /** The `webhook-id` of its deliveries. */
     id: text('id').notNull().unique(),
     organizationKey: integer('organization_key').notNull(),
-    /** Null for a test event of a webhook for every project. */
+    /** Null for a test event of a webhook that covers every project. */
     projectKey: integer('project_key'),
     type: text('type').notNull(),
-    /** The trace that the event is about; purging the trace removes the event. Null if it's about none. */
+    /** The trace that the event is about; purging the trace removes the event. Null if it isn't about a trace. */
     traceKey: integer('trace_key'),
     /** The id of what the event is about: a review, feedback, a span, and so on. */
     subjectId: text('subject_id').notNull(),

@@ -77,13 +77,13 @@ export type CommentHead = SelectResultFields<typeof commentHead>
 
 /** The spans, observations, and comments of some traces. */
 export interface Heads {
-  /** Each trace's root first, then by trace and id. */
+  /** The traces' roots come first, followed by the other spans by trace and id. */
   spans: SpanHead[]
   observations: ObservationHead[]
   comments: CommentHead[]
   /** How many of the traces were read, at least one. */
   count: number
-  /** If the only trace that was read has more spans, the last one that was read. */
+  /** If the only trace that was read has more spans, the last span that was read. */
   lastSpanId?: string | undefined
   /** Whether that trace has more observations or comments than a search reads. */
   isLeftOut: boolean

@@ -12,7 +12,7 @@ import type { Store } from '../core/store.ts'
 import type { Heads } from './heads.ts'
 import { findIn, readTexts, type SpanTexts, sizeOf, type TextMatch } from './texts.ts'
 
-/** Texts of one item of a list, which are searched together. */
+/** The values of one item in a list, which are searched together. */
 export interface Group<Item, Place> {
   item: Item
   texts: readonly SpanTexts[]
@@ -35,7 +35,7 @@ export interface Unsearched {
   isLeftOut: boolean
 }
 
-/** One page of a search: reads and searches texts as far as the page may go. */
+/** One page of a search: reads and searches values until the page has to end. */
 export class SearchPage<Item, Place> {
   /** The items with a match, in the order of the list. */
   readonly hits = new Map<Item, TextMatch[]>()
@@ -57,7 +57,7 @@ export class SearchPage<Item, Place> {
     this.#limit = limit
   }
 
-  /** Searches groups of texts, after reading the heads that they come from. */
+  /** Searches groups of values whose heads have been read. */
   async search(groups: readonly Group<Item, Place>[], { observations, comments, isLeftOut }: Heads): Promise<void> {
     this.#bytesLeft -= (observations.length + comments.length) * SEARCHED_ROW_BYTES
     const [first] = groups
@@ -159,7 +159,7 @@ function distinct(matches: readonly TextMatch[], parents: Parents): TextMatch[] 
   return [...repeated.values()].flatMap(some => origin(some, parents) ?? []).slice(0, MAX_MATCHES)
 }
 
-/** The match in the step that wrote an output, instead of in one above it that passes it on. */
+/** The match in the step that wrote an output, rather than in a step above it that passes the output on. */
 function origin(repeated: readonly TextMatch[], parents: Parents): TextMatch | undefined {
   const above = new Set(repeated.map(({ spanId }) => parents.get(spanId)))
   const isOrigin = ({ spanId }: TextMatch) => parents.get(spanId) !== undefined && !above.has(spanId)

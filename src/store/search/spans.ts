@@ -175,7 +175,7 @@ async function searchIn<Item extends Candidate & Place, Place>(
   }
 }
 
-/** Each span's texts, with the comments on it. */
+/** Each span's values, with the comments on it. */
 function groupsOf<Item extends Candidate & Place, Place>(
   candidates: readonly Item[],
   { spans, observations, comments }: Heads,

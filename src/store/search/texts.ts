@@ -10,7 +10,7 @@ import { feedback, reviews } from '../schema/reviews.ts'
 import { observations, spans } from '../schema/spans.ts'
 import type { CommentHead, ObservationHead, SpanHead } from './heads.ts'
 
-/* The texts of spans as they are now: reads them, and finds text in them. */
+/* Reads the current values of spans, and finds text in them. */
 
 export const MATCHED_FIELDS = ['input', 'output', 'approvedOutput', 'state', 'name', 'stepId', 'comment'] as const
 
@@ -21,7 +21,7 @@ export interface TextMatch {
   snippet: string
 }
 
-/** Where a value is stored, and how much of it its row has. */
+/** Where a value is stored, and how much of it is in its row. */
 interface Source {
   from: 'input' | 'output' | 'state' | 'observation' | 'approved' | 'comment'
   traceKey: number
@@ -31,7 +31,7 @@ interface Source {
   bytes: number
 }
 
-/** The texts of one span, before any is read. */
+/** The values to search in one span, before any is read. */
 export interface SpanTexts {
   spanId: string
   /** Undefined for a trace's root. */
@@ -48,7 +48,7 @@ export interface SpanTexts {
   comments: readonly { spanId: string; value: Source }[]
 }
 
-/** The current texts of a span, without the values that its observations replace. */
+/** The current values of a span, without those that its observations replace. */
 export function textsOf(
   { traceKey, id, stepId, reviewNumber, ...span }: SpanHead,
   observed: readonly ObservationHead[],
@@ -91,7 +91,7 @@ const valuesOf = ({ output, approved, given, state, inputs, comments }: SpanText
 
 const bytesOf = ({ bytes }: Source): number => bytes + SEARCHED_ROW_BYTES
 
-/** What a span's texts add to a page. Only its first values are read, up to the page's limit. */
+/** How much a span's values add to a page. Only its first values are read, up to the page's limit. */
 export const sizeOf = (texts: SpanTexts): number =>
   Math.min(
     MAX_SEARCHED_BYTES,
@@ -107,7 +107,7 @@ interface ReadText {
 
 export type ReadTexts = ReadonlyMap<Source, ReadText>
 
-/** Reads the texts of spans, at most `SEARCHED_BYTES_AT_ONCE` in a round trip. */
+/** Reads the values of spans, at most `SEARCHED_BYTES_AT_ONCE` in a round trip. */
 export async function readTexts(store: Store, searched: readonly SpanTexts[]): Promise<ReadTexts> {
   const read = new Map<Source, ReadText>()
   const values = searched.flatMap(texts => {

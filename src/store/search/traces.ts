@@ -100,7 +100,7 @@ async function findHits(
 
 const placeAfter = ({ timestamp, id }: TracePosition): SearchPlace => ({ timestamp, id, spanId: '' })
 
-/** A trace's texts: all at once or, if there are too many, in the order in which its spans are read. */
+/** A trace's values: all at once or, if there are too many, in the order in which its spans are read. */
 function groupsOf(
   traces: readonly SearchedTrace[],
   { spans, observations, comments, lastSpanId }: Heads,

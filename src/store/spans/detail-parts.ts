@@ -35,8 +35,7 @@ import {
  */
 
 /**
- * A position among a trace's spans, right after the given one. The root has rank 0 and comes first; the others have
- * rank 1.
+ * A position among a trace's spans, right after a span. The root has rank 0 and comes first; the others have rank 1.
  */
 export interface SpanPlace {
   rank: number
@@ -58,7 +57,7 @@ const lengthOf = (column: SQL) => sql`coalesce(octet_length(${column}), 0)`
 const briefLength = (column: SQL) => sql`min(${lengthOf(column)}, ${BRIEF_BYTES})`
 const lengthUpTo = (column: SQL, max: SQL) => sql`iif(${lengthOf(column)} > ${max}, 0, ${lengthOf(column)})`
 
-/** The bytes that the last decision on a span adds. Skips the lookup for spans without one. */
+/** The bytes that the last decision on a span adds. Skips the lookup for spans without a decision. */
 const ofDecision = (bytes: SQL) => sql`iif(${isNotNull(spans.reviewState)}, (
   select ${bytes} from ${reviews} where ${isLastDecision}), 0)`
 
@@ -109,9 +108,9 @@ interface ReadSpans<Shown> {
 }
 
 /**
- * Reads the planned spans, up to `spanLimit`. If more spans follow, pass one more than that. A page of up to 2,000
- * spans ends when its values exceed the limit for showing them in full; a longer list switches to `brief`. Returns
- * undefined if an object is gone.
+ * Reads the planned spans, up to `spanLimit`. If more spans follow, `planned` must contain one more than that. A page
+ * of up to 2,000 spans ends when its values exceed the limit for showing them in full; a longer list switches to
+ * `brief`. Returns undefined if an object is gone.
  */
 export async function readParts<Shown extends { bytes: number }>(
   store: Store,

@@ -11,7 +11,7 @@ interface SpanValues {
   output: ShownValue | undefined
 }
 
-/** Reads the input and the output of a live trace's span, each if it has at most about `maxBytes`. */
+/** Reads the input and the output of a live trace's span, each in full if it has at most about `maxBytes`. */
 export const readSpanValues = (store: Store, spanId: string, maxBytes: number): Promise<SpanValues | undefined> =>
   readUntilWhole(store, async () => {
     const located = toLocatedRows(await readPlain(store.database, spanQueries(store, [spanId], 2 * maxBytes)))

@@ -103,7 +103,7 @@ async function mergeIntoStored(
 }
 
 /**
- * Writes in one batch. Returns the ids of the traces that were written, because nobody else wrote them in the meantime,
+ * Writes in one batch. Returns the ids of the traces that were written (those that nobody else wrote in the meantime)
  * and the ids of refused spans.
  */
 async function writeMerges(store: Store, project: PlacedProject, merges: readonly Merge[], now: number) {

@@ -100,7 +100,7 @@ async function showPage(
   return { traces: rows.traces, found: located && { found: new Map(located), count } }
 }
 
-/** Adds its trace to a span. */
+/** Adds to a span the trace that it belongs to. */
 export const withTrace = (detail: SpanDetail, { id, traceId, name, projectKey }: LocatedTrace): LocatedSpan => ({
   ...detail,
   trace: { id, traceId, name },

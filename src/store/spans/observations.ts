@@ -30,9 +30,9 @@ export type ObservationOutcome = 'stored' | 'trace_missing' | 'span_on_other_tra
 
 /**
  * Stores each observation whose trace exists. If an id is repeated, the first observation is kept. Small observations
- * take one round trip and one row each, or two rows for a span's first output. If some that name a span are rejected,
- * takes one more round trip. `span_on_other_trace`: the observation's span belongs to another live trace of the
- * organization. If several drafts have the same id, the first one that isn't refused is stored.
+ * take one round trip and one row each, or two rows for a span's first output. If some observations that name a span
+ * are rejected, takes one more round trip. `span_on_other_trace`: the observation's span belongs to another live trace
+ * of the organization. If several drafts have the same id, the first one that isn't refused is stored.
  */
 export async function addObservations(
   store: Store,
@@ -188,7 +188,7 @@ const lastOutputs = (kind: SQL) => sql`(
 
 const isOfLast = sql`${spans.id} = last.span_id and ${spans.traceKey} = last.trace_key`
 
-/** Whether an output follows those that a span has. A span's own output comes before all that are observed. */
+/** Whether an output follows those that the span already has. A span's own output comes before all observed outputs. */
 const isLater = sql`(${spans.hasOutput} = 0 or ${spans.textId} is null
   or (last.timestamp, last.received_at, last.id) > (
     select known.timestamp, known.received_at, known.id from ${observations} known

@@ -39,8 +39,8 @@ import { NO_VOTES, readVotes, type ShownVotes } from './votes.ts'
 import { fetchOutputs } from './whole-outputs.ts'
 
 /*
- * A root that has the text of a span below it isn't reviewed itself: it shows that span's review, in its own form. See
- * `domain/shared-text.ts`.
+ * A root that has the text of a span below it isn't reviewed itself. Instead, it shows that span's review, in the
+ * root's own form. See `domain/shared-text.ts`.
  */
 
 /** How deep the current span is below its trace's root. A span whose parent hasn't arrived is right below the root. */
@@ -216,7 +216,7 @@ function latestOfEach(suggestions: readonly Suggestion[]): Suggestion[] {
 }
 
 /**
- * Returns the function that shows a root with the review it shares. Takes one more round trip if the text was
+ * Returns the function that shows a root with the review it shares. Takes one more round trip if the output was
  * corrected, and two if agents suggested decisions or people voted. Undefined if an object is gone.
  */
 export async function readShared(
@@ -232,8 +232,9 @@ export async function readShared(
 
 /**
  * Shows the roots among a page's spans with the reviews they share. Returns as many spans as still fit in a page, and
- * how many of the given spans those are: a root is left out if its trace was purged in the meantime. Takes one round
- * trip, a few more if texts were corrected, agents suggested decisions, or people voted, and R2 reads for large values.
+ * how many of the given spans that covers: a root is left out if its trace was purged in the meantime. Takes one round
+ * trip, a few more if outputs were corrected, agents suggested decisions, or people voted, and R2 reads for large
+ * values.
  */
 export async function showShared<Span extends SpanDetail>(
   store: Store,
@@ -325,7 +326,7 @@ export interface Forms {
 
 /**
  * Reads the suggestions and votes on spans that roots are reviewed with, in the roots' form. Takes one round trip for
- * each of the two if there may be any. Undefined if an object is gone.
+ * suggestions and one for votes, each only if there may be any. Undefined if an object is gone.
  */
 export async function readSharedOpinions(
   store: Store,

@@ -201,7 +201,7 @@ export function claimsOf(
   return isVeiled ? own : [...own, ...claims.filter(({ heldBy }) => heldBy !== viewerId)]
 }
 
-/** How many people review a span on which nobody voted: as many as the policy asks for, or the one who decided. */
+/** How many people review a span on which nobody voted: 1 if it's decided, or else as many as the policy requires. */
 export const reviewersOf = (
   { policyReviewers }: { policyReviewers: number },
   review: Pick<SpanReview, 'isStale'> | undefined,

@@ -29,7 +29,7 @@ import {
 export interface SpanFilter {
   /** The step, by its old or new name. */
   stepId?: string | undefined
-  /** Any of these, '' for spans without a prompt version. */
+  /** Any of these. '' stands for spans without a prompt version. */
   promptVersionIds?: readonly string[] | undefined
   model?: string | undefined
   review?: SpanReviewFilter | undefined
@@ -131,7 +131,7 @@ export async function findPlaces(
   return { places: places.slice(0, limit), hasMore: places.length > limit, end: endOf(scanned) }
 }
 
-/** Shows spans with their values, as many as fit on a page, and says how many of the places those are. */
+/** Shows spans with their values, as many as fit on a page, and says how many of the places that covers. */
 export const showPlaces = <Place extends InShard<SpanPlace>>(
   store: Store,
   places: readonly Place[],
@@ -173,7 +173,7 @@ async function showIn<Place extends SpanPlace>(
   return { shown: new Map(shown), count: items[page.count]?.index ?? count }
 }
 
-/** The conditions that don't concern the step and version, on the current rows of `spans` and `traces`. */
+/** The conditions that don't concern the step or version, on the current rows of `spans` and `traces`. */
 export const matchesNow = ({ model, review, hasOutput: isOutput, reviewable, assignee }: SpanFilter): SQL | undefined =>
   and(
     model === undefined ? undefined : eq(spans.model, model),

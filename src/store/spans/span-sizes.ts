@@ -8,9 +8,9 @@ import { isLastDecision } from './span-fields.ts'
 
 /** The cost of reading a span in full. */
 export interface SpanSize {
-  /** The bytes of its values, as its rows have them. */
+  /** The size of its values in its rows, in bytes. */
   bytes: number
-  /** Values in R2. */
+  /** The number of its values in R2. */
   objects: number
 }
 

@@ -51,8 +51,8 @@ const fields = {
 
 /**
  * Reads the suggestions on spans' current outputs, oldest first. Takes one round trip, unless no agent ever suggested
- * anything on the spans. Corrections in R2 are shown in full up to `MAX_SUGGESTION_BYTES`, for a single span up to
- * `maxBytes`. Returns undefined if an object is gone.
+ * anything on the spans. Corrections in R2 are shown in full up to `MAX_SUGGESTION_BYTES`, or up to `maxBytes` for a
+ * single span. Returns undefined if an object is gone.
  */
 export async function readSuggestions(
   store: Store,

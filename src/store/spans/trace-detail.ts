@@ -157,7 +157,7 @@ const traceFields = (store: Store) => ({
 const feedbackBytes = bytesSoFar(quotedJson(feedback.comment), feedback.correction)
 const MAX_FEEDBACK_BYTES = sql.raw(String(MAX_DETAIL_FEEDBACK_BYTES))
 
-/** The fields of feedback. Its texts are truncated to fit in a response. */
+/** The fields of feedback. Its comment and correction are truncated to fit in a response. */
 export const feedbackFields = {
   ...named({
     id: feedback.id,

@@ -81,7 +81,7 @@ export async function listTurns(
   }
 }
 
-/** Shows the turns of one database, as many as fit, and says how many those are. */
+/** Shows the turns of one database, as many as fit, and returns how many fit. */
 async function showTurns<Item extends ScannedTurn>(
   store: Store,
   items: readonly Item[],

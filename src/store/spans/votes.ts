@@ -29,8 +29,8 @@ export interface ShownVotes {
   isDisputed: boolean
   /**
    * How many reviewers the votes needed or need: the policy's number at the first of them. Null if nobody voted, or a
-   * blind policy hides whether anybody did: a number from an earlier policy would reveal it, even next to one's own
-   * vote.
+   * blind policy hides whether anybody did: a number from an earlier policy would reveal it, even next to the viewer's
+   * own vote.
    */
   reviewers: number | null
 }
@@ -38,10 +38,10 @@ export interface ShownVotes {
 export const NO_VOTES: ShownVotes = { votes: [], isDisputed: false, reviewers: null }
 
 /**
- * Reads the votes on spans, oldest first. Under a blind policy, a reviewer sees only their own until the span is
- * decided. Takes one round trip, unless nobody ever voted on the spans or they come with their votes. Corrections in R2
- * are shown in full up to `MAX_SUGGESTION_BYTES`, for a single span up to `maxBytes`. Returns undefined if an object is
- * gone.
+ * Reads the votes on spans, oldest first. Under a blind policy, a reviewer sees only their own votes until the span is
+ * decided. Takes one round trip, unless nobody ever voted on the spans or the spans come with their votes. Corrections
+ * in R2 are shown in full up to `MAX_SUGGESTION_BYTES`, or up to `maxBytes` for a single span. Returns undefined if an
+ * object is gone.
  */
 export async function readVotes(
   store: Store,
@@ -77,7 +77,7 @@ export async function readVotes(
 
 const placeOf = (traceKey: number, spanId: string) => `${traceKey}/${spanId}`
 
-/** Whether all votes on an undecided span are in. If they agreed, it would be decided. */
+/** Whether all votes on an undecided span are in. If they agreed, the span would be decided. */
 const isDisputed = (span: FoldedSpan, votes: readonly StandingVote[]): boolean =>
   !isDecided(span) && votes.length > 0 && votes.length >= (votes[0]?.reviewers ?? 0)
 

@@ -80,8 +80,8 @@ export interface NamedDoc {
 const DOCS = rowSet(['slug', 'number', 'place'])
 
 /**
- * Finds knowledge docs by slug, each in the version that the step recorded or, if none, the one active when the trace
- * arrived. Returns the first MAX_SOURCE_DOCS that exist. Takes one round trip.
+ * Finds knowledge docs by slug, each in the version that the step recorded or, if it recorded none, the one active when
+ * the trace arrived. Returns the first MAX_SOURCE_DOCS that exist. Takes one round trip.
  */
 export async function findDocsAtReceipt(
   { database }: Store,

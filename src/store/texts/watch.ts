@@ -54,7 +54,7 @@ export interface Watch {
   state: WatchState
   p: number | null
   interval: Finding['interval']
-  /** At the last look. Before the first one, the current figures. */
+  /** The figures at the last look or, before the first look, the current ones. */
   before: Acceptance
   after: Acceptance
   /** The decisions on the active version so far, at most as many as the last look counts. */

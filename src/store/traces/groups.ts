@@ -36,7 +36,7 @@ export interface GroupPlace {
   /** The newest trace when the list was first read. Later traces don't move groups within the list. */
   until: TracePosition
   at: TracePosition
-  /** How many of that trace's values are listed. */
+  /** How many of that trace's values have been listed. */
   handled: number
 }
 

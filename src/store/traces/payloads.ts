@@ -128,8 +128,8 @@ export type ShownMode = PayloadMode | 'brief'
 /**
  * Prepares stored values for a response. `full` shows whole values and fetches those in R2, a few at a time; values
  * beyond `maxBytes` or 1,000 fetches become previews. `preview` cuts strings at 256 bytes and shows the beginning of a
- * value in R2 as a string. `brief` does the latter for every value over 256 bytes. Returns undefined if an object is
- * gone, which happens if the trace is purged in the meantime.
+ * value in R2 as a string. `brief` shows only the beginning, as a string, for every value over 256 bytes. Returns
+ * undefined if an object is gone, which happens if the trace is purged in the meantime.
  */
 export async function showValues(
   store: Store,

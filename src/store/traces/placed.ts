@@ -78,7 +78,7 @@ async function placesIn(store: Store, ids: readonly string[], epochs: readonly (
   const asked = new Set(unknown.flatMap(id => shards.get(id) ?? []))
   const { stores, clocks, failures } = await findTraces([...asked].map(store.in), unknown)
   const [epoch] = begunEpochs(epochs[0] ?? [], now)
-  // By its own clock, a database may still create a trace in the epoch before.
+  // According to its own clock, a database may still create a trace in the previous epoch.
   const isBeginning = epoch !== undefined && clocks.some(clock => clock < epoch.from)
   for (const id of ids) {
     const candidates = shards.get(id) ?? []
@@ -90,7 +90,8 @@ async function placesIn(store: Store, ids: readonly string[], epochs: readonly (
 }
 
 /**
- * Looks for traces in these databases, and reads their clocks. Doesn't wait for the rest of them once all are found.
+ * Looks for traces in these databases, and reads their clocks. Once all traces are found, doesn't wait for the
+ * remaining databases.
  */
 async function findTraces(databases: readonly Store[], ids: readonly string[]) {
   const stores = new Map<string, Store>()

@@ -5,8 +5,8 @@ import { promptSuggestionExamples, promptSuggestions } from '../schema/prompt-su
 
 /**
  * Deletes some of a deleted trace's places among the examples of suggested prompts, and the reasons for these
- * suggestions, which may quote it. The changes themselves stay: they're parts of a prompt. Returns whether there may be
- * more.
+ * suggestions, which may quote the trace. The changes themselves stay: they're parts of a prompt. Returns whether there
+ * may be more.
  */
 export async function deleteSuggestionExamples({ database }: Store, traceKey: number): Promise<boolean> {
   const some = sql`(select version_id, span_id from ${promptSuggestionExamples}

@@ -78,7 +78,7 @@ export const updateNeedsReview = ({ database }: Store, ofTraces: SQL | undefined
 
 /**
  * Has cron bring the dataset items of these traces up to date, if they have reviewed spans. A run that has begun has
- * set a later time, so it doesn't clear this one.
+ * set a later time, so it doesn't clear the time that is set here.
  */
 export const markItemsDue = ({ database }: Pick<Store, 'database'>, ofTraces: SQL | undefined, now: number) =>
   database
@@ -167,8 +167,8 @@ export function nameRoots({ database }: Store, updates: readonly TraceUpdate[], 
 }
 
 /**
- * Whether a span has a null output (`=`) or any other (`<>`): its own, one observed for it, or, for a root, one
- * observed for the whole trace.
+ * Whether a span has a null output (`=`) or one that isn't null (`<>`): its own, one observed for it, or, for a root,
+ * one observed for the whole trace.
  */
 const hasOutputNow = (comparison: SQL) => sql`(coalesce(${spans.output} ${comparison} 'null', 0) or exists (
   select 1 from ${traces} where ${traces.key} = ${spans.traceKey} and ${hasObservedOutput(sql`${spans.id}`, comparison)}))`

@@ -30,9 +30,9 @@ interface NewTrace {
 
 /**
  * Creates the traces that don't exist, with their root spans and searchable fields. An existing trace changes only if a
- * completing state repeats the stored metadata, which completes it. Returns each trace's resulting row by id and
- * whether it's new, in one round trip. A trace is missing if its random key was already taken, or if an epoch has just
- * begun; the caller must try again. Ids must be unique.
+ * completing state has the same metadata as the stored trace. In that case, the trace becomes completed. Returns each
+ * trace's resulting row by id and whether it's new, in one round trip. A trace is missing if its random key was already
+ * taken, or if an epoch has just begun; the caller must try again. Ids must be unique.
  */
 export async function addTraces(
   store: Store,
@@ -130,7 +130,8 @@ const laterThan = (at: number): SQL => sql`max(${traces.updatedAt}, ${Math.floor
 
 /**
  * Immediately hides traces from every read. Their rows stay as tombstones, and a job for each deletes everything else.
- * Returns the keys of the deleted traces by id, without ids of traces that aren't live (or not in `project`, if given).
+ * Returns the keys of the deleted traces by id. Leaves out traces that aren't live (or aren't in `project`, if it's
+ * given).
  */
 export async function deleteTraces(
   store: Store,
@@ -204,5 +205,5 @@ export async function deleteTraces(
   return new Map(deleted.map(({ id, key }) => [id, key]))
 }
 
-/** The ids of the audit log's entries about deleted traces, which their events have as well. */
+/** The ids of the audit log's entries about deleted traces. The events have the same ids. */
 const ENTRIES = rowSet(['traceUuid', 'entryId'])

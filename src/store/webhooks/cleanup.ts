@@ -15,9 +15,9 @@ import { findDuePass, savePass } from '../core/sweeps.ts'
 import { webhookDeliveries, webhookEvents, webhooks } from '../schema/webhooks.ts'
 
 /*
- * Events and deliveries are removed with their trace or project and after 30 days, and deliveries also with their
- * webhook. No index finds deliveries by event, so each statement here looks for an event's deliveries to each webhook
- * that may have received it. Deliveries of deleted webhooks are found by walking the webhooks' keys.
+ * Events and deliveries are removed with their trace or project, or after 30 days. Deliveries are also removed with
+ * their webhook. No index finds deliveries by event, so each statement here looks for an event's deliveries to each
+ * webhook that may have received it. Deliveries of deleted webhooks are found by walking the webhooks' keys.
  */
 
 const RECEIVERS = rowSet(['key', 'organizationKey', 'projectKey'])
@@ -66,8 +66,8 @@ export async function deleteEvents(store: Store, condition: SQL): Promise<boolea
 
 /**
  * Replaces a deleted user's id in some of a project's events, and in what receivers answered, which may repeat the
- * event. With null, does so in the organization's events that belong to no project. Returns the last event's sequence,
- * or null if there are no more.
+ * event. If `projectKey` is null, does so in the organization's events that belong to no project. Returns the last
+ * event's sequence, or null if there are no more.
  */
 export async function renameInEvents(
   store: Store,

@@ -20,7 +20,7 @@ export interface Delivery {
   id: string
   type: SentType
   at: number
-  /** Null for a test event of a webhook for every project. */
+  /** Null for a test event of a webhook that covers every project. */
   project: { id: string; slug: string } | null
   actorId: string | null
   /** As in `webhook_events`. */
@@ -217,8 +217,8 @@ export const newDelivery = (now: number) => ({
 })
 
 /**
- * Starts a delivery's attempts over. A pending one is attempted right away, and keeps its count. One that a run is
- * sending right now is sent once more.
+ * Starts a delivery's attempts over. A pending delivery is attempted right away and keeps its count. A delivery that a
+ * run is currently sending is sent once more.
  */
 export async function replayDelivery(
   store: Store,

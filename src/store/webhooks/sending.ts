@@ -26,7 +26,7 @@ import { selectWebhooks, type WebhookRecord } from './webhooks.ts'
  * from every database.
  */
 
-/** The enabled webhooks that get a project's events. With null, those for every project. */
+/** The enabled webhooks that get a project's events. If the key is null, the webhooks that cover every project. */
 export const listSendingWebhooks = ({ control }: Store, projectKey: number | null): Promise<WebhookRecord[]> =>
   selectWebhooks(
     control,
@@ -34,7 +34,7 @@ export const listSendingWebhooks = ({ control }: Store, projectKey: number | nul
   ).orderBy(asc(webhooks.key))
 
 /**
- * Takes the webhooks to which no other run is sending, until `busyUntil`. So no matter how many messages say that
+ * Until `busyUntil`, holds the webhooks to which no other run is sending. So no matter how many messages say that
  * there's work, a slow receiver keeps only one run waiting at a time. Returns their keys.
  */
 export async function takeReceivers(
@@ -142,7 +142,7 @@ export interface ClaimedDelivery {
   store: Store
   webhookKey: number
   sequence: number
-  /** Including the one that the claim begins. */
+  /** The number of attempts, including the one that the claim begins. */
   attempts: number
 }
 
@@ -397,7 +397,7 @@ export async function switchOff(
 /** Where events wait to be sent. */
 export interface DueProject {
   organizationKey: number
-  /** Null: deliveries of webhooks for every project. */
+  /** Null: deliveries of webhooks that cover every project. */
   projectKey: number | null
 }
 
@@ -408,8 +408,8 @@ const firstNew = (condition: SQL): SQL =>
 const organizationOf = sql`(select organization_key from projects where projects.key = waiting.project_key)`
 
 /**
- * Finds projects with new events in a database, and in the control database also with due deliveries, up to `limit` of
- * each. Seeks from project to project, so a long backlog of one costs no more than a short one.
+ * Finds up to `limit` projects with new events in a database and, in the control database, also up to `limit` projects
+ * with due deliveries. Seeks from project to project, so a project's long backlog costs no more than a short one.
  */
 export async function listDueProjects(
   { database, shard }: UnscopedStore,

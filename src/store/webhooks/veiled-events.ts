@@ -19,9 +19,9 @@ const isAnswerHidden = existsShallow(sql`
 
 /**
  * Whether a blind policy hides the current event from reviewers, who may be among its readers. It hides what reviewers
- * said about an output before it's decided, such as that they disagree, and what an engine found in its trace. It never
- * hides a decision. It does hide feedback that was deleted in the meantime, because that may have been on a hidden
- * output. Events in a database without the organization's traces are about no trace.
+ * said about an output before it's decided, such as the fact that they disagree, and what an engine found in its trace.
+ * It never hides a decision. It does hide feedback that was deleted in the meantime, because that may have been on a
+ * hidden output. Events in a database that has none of the organization's traces aren't about a trace.
  */
 export const isVeiledEvent = (store: Store): SQL => (mayHaveTraces(store) ? isVeiled : sql`0`)
 

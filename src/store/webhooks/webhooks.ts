@@ -50,7 +50,7 @@ function parseEvents(stored: string): EventType[] {
 
 const writeEvents = (events: readonly EventType[]): string => ` ${events.join(' ')} `
 
-/** `hasExistingProject` is null for a webhook for every project. */
+/** `hasExistingProject` is null for a webhook that covers every project. */
 const isOwn = (store: Store): SQL =>
   sql`(${eq(webhooks.organizationKey, store.organization.key)}
     and coalesce(${hasExistingProject(store, webhooks.projectKey)}, true))`
