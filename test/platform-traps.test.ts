@@ -40,7 +40,7 @@ const D1_SQL_BYTES = 100_000
 const quotes = (bytes: number) => '"'.repeat(Math.floor(bytes / 2))
 const controls = (length: number) => '\u0001'.repeat(length)
 
-const aLongLabeller = (index: number) => ({
+const aLongLabeler = (index: number) => ({
   name: controls(MAX_NAME_LENGTH),
   email: `${index}@x.org`.padStart(MAX_EMAIL_LENGTH, '"'),
 })
@@ -105,7 +105,7 @@ describe('a request stays within D1’s limits for', () => {
         batchOf('feedback', index =>
           aFeedback({
             trace_id,
-            labeller: aLongLabeller(index),
+            labeller: aLongLabeler(index),
           }),
         ),
     ],
@@ -135,7 +135,7 @@ describe('a request stays within D1’s limits for', () => {
 
   it('a batch of feedback from many labelers on traces that do not exist', async ({ expect }) => {
     const { bindings, statements } = recordingBindings()
-    const batch = batchOf('feedback', index => aFeedback({ trace_id: aTraceId(), labeller: aLongLabeller(index) }))
+    const batch = batchOf('feedback', index => aFeedback({ trace_id: aTraceId(), labeller: aLongLabeler(index) }))
     const { status, body } = await (await newOrg()).bearer(bindings).post('/api/v1/batch', batch)
     expect(status).toBe(207)
     for (const result of body.results) expect(result.status).toBe(404)

@@ -7,7 +7,7 @@ export interface EngineContext {
   /** Aborts when another run takes over the job. This run's result is then discarded. */
   signal: AbortSignal
   /**
-   * Extends the lease on the job and counts a model call. Call this before each one.
+   * Extends the lease on the job and counts a model call. Call this before each model call.
    *
    * @throws {ModelLimitError} If the project has used up its calls for the day. If another run has taken over the job,
    *   `signal.reason` is thrown.

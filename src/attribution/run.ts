@@ -98,8 +98,8 @@ async function analyze(
 }
 
 /**
- * Whether there is still a disagreement to analyze, because comments can be deleted and corrections reset. Praise alone
- * isn't a disagreement.
+ * Whether there is still a disagreement to analyze. There may be none, because comments can be deleted and corrections
+ * reset. Praise alone isn't a disagreement.
  */
 const isDisputed = ({ feedback, steps }: Subject): boolean =>
   feedback.some(({ rating, comment, correction }) => !!comment || correction !== null || isNegative(rating)) ||

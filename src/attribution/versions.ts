@@ -1,6 +1,6 @@
 /**
- * The versions of the engines. Each answer stores one, so `GET /api/attribution-quality` can compare them. Raise the
- * version with every change that affects answers; otherwise, `test/scripts/engine-versions.test.ts` fails.
+ * The versions of the engines. Each answer stores one, so `GET /api/attribution-quality` can compare them. Raise an
+ * engine's version with every change that affects its answers; otherwise, `test/scripts/engine-versions.test.ts` fails.
  */
 
 /** The version of the checks, the weights, and how they become an answer. */

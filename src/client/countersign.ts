@@ -38,11 +38,13 @@ export interface CountersignOptions {
   apiKey: string
   /** The project's slug. Needed if the key serves several projects, and to read lists and prompts. */
   projectSlug?: string | undefined
-  /** The project's UUID. Without a slug, it's needed for lists and to get traces by their `trace_id`. */
+  /** The project's UUID. If there's no slug, it's needed for lists and to get traces by their `trace_id`. */
   projectId?: string | undefined
   /** Replaces the global `fetch`. */
   fetch?: Fetch | undefined
-  /** Receives everything that was recorded but didn't arrive. Without it, only the first loss logs a warning. */
+  /**
+   * Receives everything that was recorded but didn't arrive. If absent, a warning is logged for the first loss only.
+   */
   onLoss?: ((loss: Loss) => unknown) | undefined
   /** Keeps a Worker alive until everything recorded is sent: `promise => ctx.waitUntil(promise)`. */
   waitUntil?: ((promise: Promise<unknown>) => unknown) | undefined

@@ -256,7 +256,7 @@ class Calls {
     return this.#ask(pathOf(id), 'counts')
   }
 
-  /** Finishes an experiment, unless it has finished because every item has an output. */
+  /** Finishes an experiment, unless it has already finished because every item has an output. */
   async finish(id: string): Promise<Experiment> {
     const report = await this.report(id)
     if (report.state !== 'running') return report

@@ -4,7 +4,7 @@ import type { FeedbackBody } from './wire.ts'
 
 /** Feedback on a trace or one of its spans. */
 export interface FeedbackFields {
-  /** What it's about, for example `helpfulness`. */
+  /** What the feedback is about, for example `helpfulness`. */
   name?: FeedbackBody['name']
   /** `positive`, `negative`, or a number from 0.0 to 1.0. */
   rating?: FeedbackBody['rating']
@@ -15,9 +15,9 @@ export interface FeedbackFields {
   labeller?: FeedbackBody['labeller']
   /** The id of earlier feedback, to update it. */
   feedbackId?: string | undefined
-  /** The span it's about. Without one, it's about the whole trace. */
+  /** The span that the feedback is about. If absent, it's about the whole trace. */
   spanId?: string | undefined
-  /** When it was given, if not now. */
+  /** When the feedback was given. Default: now. */
   timestamp?: Date | string | undefined
 }
 

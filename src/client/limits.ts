@@ -8,7 +8,7 @@ export const MAX_METADATA_BYTES = 64 * 1024
 export const MAX_CORRECTION_BYTES = 128 * 1024
 /** The rest of an event: ids, names, times, a comment. */
 export const MAX_ENVELOPE_BYTES = 128 * 1024
-/** Nesting of a value. The service rejects a whole batch if one value is nested far deeper. */
+/** Nesting of a value. The service rejects a whole batch if one value is nested far more deeply. */
 export const MAX_DEPTH = 128
 /** Events in one batch. The service has the same limit. */
 export const MAX_BATCH_EVENTS = 1000
@@ -60,7 +60,7 @@ export const MAX_WAITING_RESULTS_BYTES = 16 * 1024 * 1024
 
 /** Characters of one record of an imported file. A record of 5 MiB values can be twice as long. */
 export const MAX_RECORD_LENGTH = 64 * 1024 * 1024
-/** Nesting of such a record. JSON that nests far deeper can be parsed, but not written again. */
+/** Nesting of such a record. JSON that's nested far more deeply can be parsed, but not written again. */
 export const MAX_RECORD_DEPTH = 1000
 /** Kinds of lost fields, warnings, and errors that an import's report lists. It counts the others. */
 export const MAX_REPORTED = 500
@@ -68,7 +68,7 @@ export const MAX_REPORTED = 500
 export const MAX_FEEDBACK_ID_LENGTH = 128
 export const MAX_NAME_LENGTH = 256
 export const MAX_COMMENT_LENGTH = 16 * 1024
-/** The size at which an import's request ends. The service takes 8 MiB, and 16 MiB of telemetry. */
+/** The size at which an import's request ends. The service accepts 8 MiB, or 16 MiB of telemetry. */
 export const IMPORT_BATCH_BYTES = 4 * 1024 * 1024
 /** Decisions in one request. The service has the same limit. */
 export const MAX_REVIEWS = 200

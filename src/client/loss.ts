@@ -20,7 +20,7 @@ export interface Loss extends EventName {
    * - `undelivered`: no attempt succeeded; `status` is the last response's, or 0 if there was none
    */
   reason: 'not_serializable' | 'too_large' | 'queue_full' | 'refused' | 'incomplete' | 'undelivered'
-  /** The field that was lost, in whole or in part. The rest arrived. Without it, the whole event was lost. */
+  /** The field that was lost, in whole or in part. The rest arrived. If absent, the whole event was lost. */
   field?: string
   status?: number
   message: string

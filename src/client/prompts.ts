@@ -14,7 +14,7 @@ interface Known {
   prompt: Prompt
   etag: string
   isStale: boolean
-  /** Until this time, it's served without a request. In milliseconds since 1970. */
+  /** The prompt is served without a request until this time, in milliseconds since 1970. */
   freshUntil: number
 }
 

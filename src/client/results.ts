@@ -61,7 +61,9 @@ interface Listener {
   onFailure(error: unknown): void
 }
 
-/** Sends an experiment's results, one request at a time. Each takes as many of the waiting results as fit. */
+/**
+ * Sends an experiment's results, one request at a time. Each request contains as many of the waiting results as fit.
+ */
 export class Results {
   readonly #service: Service
   readonly #path: string
@@ -156,7 +158,7 @@ export class Results {
         )
     }
     if (stored.length > 0) this.#listener.onStored(stored)
-    // Together, these or the values that they're compared with are too large for one request.
+    // Together, these results or the values that they're compared with are too large for one request.
     const half = Math.ceil(left.length / 2)
     for (const part of [left.slice(0, half), left.slice(half), refused]) if (part.length > 0) await this.#post(part)
   }

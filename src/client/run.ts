@@ -7,7 +7,7 @@ export interface TraceOptions {
   metadata?: object | undefined
   /** Continues the trace that another process began with this id and the same name. Default: a new id. */
   traceId?: string | undefined
-  /** When the run began, if not now. */
+  /** When the run began. Default: now. */
   timestamp?: Date | string | undefined
 }
 

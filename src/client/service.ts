@@ -16,7 +16,7 @@ export interface ServiceOptions {
 
 export interface RequestOptions {
   method?: 'GET' | 'POST' | 'PUT' | 'DELETE'
-  /** A JSON text. */
+  /** The body as JSON. */
   body?: string
   headers?: Readonly<Record<string, string>>
   timeoutMs?: number
@@ -26,7 +26,7 @@ export interface RequestOptions {
 
 /** The outcome of one attempt at a request. */
 export interface Answer {
-  /** 0 without a response. */
+  /** 0 if there was no response. */
   status: number
   /** Undefined if it isn't JSON. */
   body?: unknown

@@ -71,7 +71,7 @@ export class Traces {
   }
 
   /**
-   * A trace with its spans and feedback, by its UUID or its `trace_id`. A very large one has previews of long values,
+   * A trace with its spans and feedback, by its UUID or its `trace_id`. A very large trace has previews of long values,
    * and a `nextSpanCursor` or `nextFeedbackCursor` for the rest; `spansOf` reads all of its spans in full.
    */
   get(id: string, { payloads, ...page }: ReadOptions & DetailPage = {}): Promise<TraceDetail> {

@@ -54,9 +54,9 @@ export const percentAgreement =
 
 /**
  * Cohen's κ for two raters (J. Cohen, A coefficient of agreement for nominal scales, 1960, doi
- * 10.1177/001316446002000104): their agreement beyond chance, divided by the largest possible one. Patterns have the
- * first rater's label, and then the second's. Undefined if there are no units, or if both raters gave every unit the
- * same label, because chance alone would then produce full agreement.
+ * 10.1177/001316446002000104): their agreement beyond chance, divided by the largest possible agreement beyond chance.
+ * Patterns have the first rater's label, and then the second's. Undefined if there are no units, or if both raters gave
+ * every unit the same label, because chance alone would then produce full agreement.
  */
 export function cohensKappa(patterns: readonly Labels[]): Measure {
   const { places, size } = numberLabels(patterns)
@@ -114,7 +114,7 @@ export function krippendorffsAlpha(patterns: readonly Labels[]): Measure {
     }
     for (const total of totals) byChance += total * (total - 1)
     const most = all * (all - 1)
-    // Whole numbers, as in κ.
+    // These are whole numbers, as in κ.
     return byChance === most ? null : ((all - 1) * coincidences - byChance) / (most - byChance)
   }
 }

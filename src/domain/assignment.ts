@@ -36,29 +36,29 @@ export interface Sharing {
   fromUserId?: string | undefined
   /** Whether other people's assignments to the spans end. */
   replace: boolean
-  /** If undefined, new assignments have none, and the others keep theirs. */
+  /** If undefined, new assignments have no due date, and the others keep theirs. */
   dueAt?: number | null | undefined
 }
 
 /** One person's assignment to a span, before and after. */
 export interface AssignmentChange<Span> {
   span: Span
-  /** Whose assignment ends. Null: nobody's. */
+  /** The person whose assignment ends. Null if nobody's does. */
   before: string | null
-  /** Who has it now. Null: nobody. */
+  /** The person who has it now. Null if nobody does. */
   after: string | null
   dueAt: number | null
 }
 
 interface Shares<Span> {
   changes: AssignmentChange<Span>[]
-  /** How many spans need more people, although the remaining people already have the maximum. */
+  /** How many spans need more people than are available, because the remaining people already have the maximum. */
   short: number
 }
 
 /**
  * Assigns spans evenly: each goes to as many people as it still needs, starting with those who have the fewest spans
- * waiting for them. Ties are broken by the given order. Without people, assignments end.
+ * waiting for them. Ties are broken by the given order. If there's nobody to assign spans to, assignments end.
  */
 export function shareOut<Span extends Assignable>(spans: readonly Span[], sharing: Sharing): Shares<Span> {
   const { fromUserId, replace, dueAt } = sharing

@@ -45,7 +45,7 @@ export interface AttributionQuality {
     /** Reviewers' different answers, the most frequent first. */
     overruled: { errorType: string; count: number }[]
   }[]
-  /** By engine version, the one with the most answers first. */
+  /** By engine version, those with the most answers first. */
   engines: {
     engine: string
     version: string

@@ -11,7 +11,7 @@ export interface ErrorType {
   id: string
   name: string
   category: ErrorCategory
-  /** When this type is the cause. */
+  /** Says when this type is the cause. */
   rule: string
 }
 
@@ -20,7 +20,7 @@ export interface Evidence {
   /** The span. Null for the trace as a whole, or for something outside it. */
   spanId: string | null
   /**
-   * A JSON path from there: `output.items[2].qty`, `input`, `state.config.today`, `prompt`, `feedback`,
+   * A JSON path in the span: `output.items[2].qty`, `input`, `state.config.today`, `prompt`, `feedback`,
    * `knowledgeDocs.<slug>`.
    */
   path: string
@@ -66,7 +66,7 @@ export interface Attribution {
 /** The time and cost of one engine run. */
 export interface AttributionCost {
   durationMs: number
-  /** Null unless a model ran and reported them. */
+  /** Null unless a model ran and its tokens were reported. */
   inputTokens: number | null
   outputTokens: number | null
   costUsd: number | null

@@ -5,7 +5,7 @@ import type { Outcome } from './outcome.ts'
 export const CHANGES = ['fixed', 'regressed', 'stillRight', 'stillWrong'] as const
 export type Change = (typeof CHANGES)[number]
 
-/** The change from the baseline to a candidate. Null if either isn't known to be right or wrong, or is an error. */
+/** The change from the baseline to a candidate. Null if either is an error or isn't known to be right or wrong. */
 export function changeFrom(wasRight: boolean | null, outcome: Outcome): Change | null {
   const isRight = rightness(outcome)
   if (wasRight === null || isRight === null) return null

@@ -4,7 +4,7 @@ import { isJsonObject, type Json } from './json.ts'
  * Examples in the form used to fine-tune chat models: a conversation that ends with the expected reply.
  */
 
-/** The conversation formed by an input and its expected output, both given as JSON. Undefined without an input. */
+/** The conversation formed by an input and its expected output, both given as JSON. Undefined if there's no input. */
 export function chatMessages(input: string, expected: string): Json[] | undefined {
   if (input === 'null') return undefined
   return [...(ownMessages(input) ?? [{ role: 'user', content: textOf(input) }]), replyOf(expected)]

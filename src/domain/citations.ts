@@ -54,7 +54,7 @@ const isAny = () => true
 const isWord = (name: string): boolean => !NUMBER.test(name)
 const isDistinctive = (name: string): boolean => name.length <= MAX_LABEL_LENGTH && DISTINCTIVE.test(name)
 
-/** Without the punctuation that ends a sentence. */
+/** Removes the punctuation that ends a sentence. */
 const withoutEnd = (part: string): string => part.trimEnd().replace(/[.:!?]{1,3}$/, '')
 
 function withoutOverlaps(citations: readonly Citation[]): Citation[] {

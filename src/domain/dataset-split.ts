@@ -5,8 +5,8 @@ export const DEFAULT_SPLITS = ['train', 'test'] as const
 
 /**
  * The split of an item that nobody has assigned to one: `test` for a fifth, else `train`. Items of one group always
- * share a split, so that no conversation is in both. Items without a group share one if they have the same input.
- * `inputHash` is the SHA-256 of the input's canonical JSON.
+ * share a split, so that no conversation is in both splits. Items without a group share a split if they have the same
+ * input. `inputHash` is the SHA-256 of the input's canonical JSON.
  */
 export function defaultSplit(item: { group: string | undefined; inputHash: string }): (typeof DEFAULT_SPLITS)[number] {
   // The prefixes distinguish a group whose name looks like a hash from the input with that hash.

@@ -23,7 +23,7 @@ const nameOf = async ({ shard, stepId }: DatasetPart): Promise<string> =>
 
 const PART = /^((?:[1-9]\d{0,2}-)?[0-9a-f]{8})([0-9a-z]{1,11})$/
 
-/** The version at these entries. */
+/** Writes the version that names these entries. */
 export async function writeVersion(parts: readonly DatasetPart[]): Promise<string> {
   // A database that joined the dataset later doesn't change the names of earlier versions.
   const named = parts.filter(({ shard, sequence }) => shard === 0 || sequence > 0)

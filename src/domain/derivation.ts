@@ -4,7 +4,7 @@ export interface Ranked<Value> {
   value: Value
 }
 
-/** The data from telemetry that a trace's state was derived from, beyond the columns of its row. */
+/** The data from telemetry that a trace's state was derived from, in addition to the columns of its row. */
 export interface Derivation {
   nameRank: string
   /** Ranks of the metadata fields from telemetry. Other fields come from a client and are never overwritten. */

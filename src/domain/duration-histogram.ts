@@ -10,7 +10,7 @@ export const DURATION_BUCKETS = 64
  */
 export const BUCKET_GROWTH = 4 / 3
 
-/** The number of durations by bucket. Buckets without any are left out. */
+/** The number of durations by bucket. Empty buckets are left out. */
 export type DurationHistogram = Readonly<Record<string, number>>
 
 /** The bucket of a duration in milliseconds. */

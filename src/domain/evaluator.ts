@@ -9,7 +9,7 @@ export const RULE_TYPES = [...COMPARISONS, 'ignore'] as const
 
 /**
  * How to compare the part of an output that the rule is for:
- * - `exact`: as JSON. Strings must be the same character by character.
+ * - `exact`: as JSON. Strings must match character by character.
  * - `text`: strings may differ in whitespace and case, but not in anything else: there's no Unicode normalization.
  *   Other values must be equal.
  * - `fields`: each leaf like `text`. Strings that the step's schema lists in an `enum` or a `const` must be the same.
@@ -29,8 +29,8 @@ export interface Rule {
  *
  * A path has the fields and indexes that lead to a part, joined by dots: `items.0.price`. The step `*` matches any
  * field or index: `items.*.price`. A backslash before a dot, star, or backslash makes it part of a field's name:
- * `versions.1\.0`. A rule holds for everything in its part, unless a longer path has its own rule. Of two paths to the
- * same part, the one with a name in place of the other's first `*` wins.
+ * `versions.1\.0`. A rule holds for everything in its part, unless a longer path has its own rule. If two paths lead to
+ * the same part, the one that has a name where the other has its first `*` wins.
  */
 export interface Evaluator {
   type?: (typeof COMPARISONS)[number] | undefined

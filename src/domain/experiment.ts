@@ -20,7 +20,7 @@ export const RUN_STATES = ['running', 'waiting', 'ended'] as const
 export const ITEM_VERDICTS = ['accept', 'reject'] as const
 export type ItemVerdict = (typeof ITEM_VERDICTS)[number]
 
-/** An experiment's state at a given time. `activeAt` is when it began or got its last result. */
+/** An experiment's state at a given time. `activeAt` is when it began or received its last result. */
 export const experimentState = (
   { state, runner, activeAt }: { state: ExperimentState; runner: Runner; activeAt: number },
   now: number,

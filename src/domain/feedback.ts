@@ -8,7 +8,7 @@ export const FEEDBACK_SOURCES = ['api', 'review'] as const
 export type FeedbackSource = (typeof FEEDBACK_SOURCES)[number]
 
 /** The person who gave feedback, as sent by the client. */
-export interface Labeller {
+export interface Labeler {
   name?: string | undefined
   email?: string | undefined
 }

@@ -29,16 +29,16 @@ export interface UnmetCondition {
   actual: number | null
 }
 
-/** The gate's experiment: the latest one finished for the version. */
+/** The gate's experiment: the latest finished experiment for the version. */
 export interface GateExperiment {
-  /** Over the items in the gate's split. With `allowJudge`, unjudged items count as the model judged them. */
+  /** The counts of the items in the gate's split. With `allowJudge`, unjudged items count as the model judged them. */
   counts: OutcomeCounts
   finishedAt: number
 }
 
 /**
- * Whether an experiment meets a gate, and the conditions that it doesn't meet. Without an experiment, no condition is
- * met.
+ * Whether an experiment meets a gate, and the conditions that it doesn't meet. If there's no experiment, no condition
+ * is met.
  */
 export function checkGate(
   gate: Gate,

@@ -25,8 +25,8 @@ export interface KeyLane {
 }
 
 /**
- * The lane of one of several databases, so that two never have the same key. A database that's added later gets its
- * first traces only once every server knows about it.
+ * The lane of one of several databases, so that no two databases ever use the same key. A database that's added later
+ * gets its first traces only once every server knows about it.
  */
 export const keyLane = (database: number, databases: number): KeyLane => ({
   index: database,

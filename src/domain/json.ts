@@ -53,7 +53,8 @@ export class WrittenJson<Shape> {
 const MAX_JOINED_LENGTH = 16 * 1024
 
 /**
- * Replaces stored texts while a value is written. Generated on first use: Workers have no randomness at module load.
+ * Stands in for stored JSON while a value is written. Generated on first use: Workers have no randomness at module
+ * load.
  */
 let marker: string | undefined
 /** The pieces that `jsonPieces` has found so far. */
@@ -135,16 +136,16 @@ export function cutStrings(value: Json, maxBytes: number): Json {
   return Array.isArray(value) ? cut.map(([, item]) => item) : Object.fromEntries(cut)
 }
 
-/** A fault in a value, and the fields and indexes that lead there. No path if it would be too long. */
+/** A fault in a value, and the fields and indexes that lead to it. The path is undefined if it would be too long. */
 export interface JsonFault {
   path: (string | number)[] | undefined
   message: string
 }
 
 /**
- * Finds the first fault that would keep a parsed value from being stored and read back unchanged: nesting over 128, or
- * a number that overflowed to infinity, which JSON writes as null. Allocates almost nothing: a value may have millions
- * of items.
+ * Finds the first fault that would keep a parsed value from being stored and read back unchanged: nesting deeper than
+ * 128 levels, or a number that overflowed to infinity, which JSON writes as null. Allocates almost nothing: a value may
+ * have millions of items.
  */
 export function findJsonFault(value: unknown, depth = 0): JsonFault | undefined {
   if (typeof value === 'number' && !Number.isFinite(value)) return { path: [], message: 'is a number out of range' }

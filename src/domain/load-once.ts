@@ -1,6 +1,6 @@
 /**
  * Returns a function that loads a module when it's first needed. It keeps the module rather than a promise for it: a
- * promise belongs to the request that began it, and other requests that wait for it hang if that one ends first.
+ * promise belongs to the request that created it, and other requests that wait for it hang if that request ends first.
  */
 export function loadOnce<Module>(load: () => Promise<Module>): () => Promise<Module> {
   let loaded: Module | undefined

@@ -182,8 +182,8 @@ class Comparison {
 }
 
 /**
- * Both values if they're of the same kind. A missing value counts as one without parts if the other has parts, each of
- * which is then missing.
+ * Both values if they're of the same kind. If one value is missing and the other has parts, the missing value counts as
+ * one without parts, so that it lacks each of those parts.
  */
 function bothAs<Kind extends object>(
   isKind: (value: unknown) => value is Kind,

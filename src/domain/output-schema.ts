@@ -74,7 +74,7 @@ export const schemaErrors = (schema: Json): readonly SchemaError[] => compileSch
 
 const describeError = ({ path, message }: SchemaError): string => (path === '' ? message : `${path} ${message}`)
 
-/** For a schema, which is parsed, compiled, and cached. */
+/** The cost of each character of a schema, which is parsed, compiled, and cached. */
 const OPERATIONS_PER_CHARACTER = 10
 
 /** The approximate time and memory to parse a JSON text, computed without parsing it. */
@@ -93,7 +93,7 @@ function costOfParsing(json: string): number {
   return cost
 }
 
-/** In operations of the budget, for the worst case of each: fields and texts that all differ. */
+/** In operations of the budget, for the worst case of each: fields and strings that all differ. */
 const COST = { character: 1 / 32, item: 1, text: 4, field: 6, list: 3, object: 10 }
 const [QUOTE, COMMA, COLON, BRACKET, BACKSLASH, BRACE] = [0x22, 0x2c, 0x3a, 0x5b, 0x5c, 0x7b]
 

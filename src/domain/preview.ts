@@ -14,7 +14,8 @@ export interface InputBeginning {
 }
 
 /**
- * Previews a span's inputs, given oldest first. For a conversation, shows the user's last message. Null without inputs.
+ * Previews a span's inputs, given oldest first. For a conversation, shows the user's last message. Null if there are no
+ * inputs.
  */
 export function inputPreview(inputs: readonly InputBeginning[]): string | null {
   const values = inputs.map(({ json }) => valueIn(json))
@@ -28,7 +29,7 @@ export function inputPreview(inputs: readonly InputBeginning[]): string | null {
   return cut(textOf(lastQuestion(input) ?? input), isWhole)
 }
 
-/** Previews an output, given the beginning of its JSON. Null if it's null. */
+/** Previews an output, given the beginning of its JSON. Null if the output is null. */
 export function outputPreview(json: string): string | null {
   const { value, isWhole } = valueIn(json)
   return value === null ? null : cut(textOf(value), isWhole)

@@ -11,7 +11,7 @@ export interface ProblemKey {
   stepId: string
   /** '' if nobody named a type. */
   errorType: string
-  /** '' if the cause cites none. */
+  /** '' if the cause cites no doc. */
   docSlug: string
 }
 
@@ -41,8 +41,8 @@ export function problemState(facts: ProblemFacts): ProblemState {
 }
 
 /**
- * When a look of the watch first showed that a candidate helped: more outputs were accepted, as the latest look also
- * shows, or the problem's type was rarer. Undefined if no look showed this.
+ * The time of the watch's first look that showed that a candidate helped: either more outputs were accepted, as the
+ * latest look also shows, or the problem's error type was rarer. Undefined if no look showed this.
  */
 export function verificationIn(
   { state, looks }: { state: WatchState; looks: readonly Look[] },
@@ -75,7 +75,7 @@ export const neededFixes = (items: number): number => Math.max(MIN_PROOF_ITEMS, 
 
 /** A candidate's figures for a problem, from its experiment. */
 export interface Shown {
-  /** Whether the experiment meets the gate or, without one, the default. */
+  /** Whether the experiment meets the gate or, if the step has none, the default gate. */
   met: boolean
   hasExperiment: boolean
   hasGate: boolean

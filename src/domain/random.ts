@@ -12,7 +12,7 @@ export function seededRandom(seed: number): Random {
     c = (((c << 21) | (c >>> 11)) + sum) | 0
     return (sum >>> 0) / 2 ** 32
   }
-  // The first numbers still show the seed.
+  // Discards the first numbers, which still reflect the seed.
   for (let i = 0; i < 15; i++) next()
   return next
 }

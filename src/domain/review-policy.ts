@@ -8,7 +8,8 @@ export const LOW_CONFIDENCE = 0.5
 /** How a step's outputs are reviewed. */
 export interface StepPolicy {
   /**
-   * The share of its outputs that reviewers are offered, from 0 to 1. If it's 0, the `always` rules don't apply either.
+   * The share of the step's outputs that is offered to reviewers, from 0 to 1. If it's 0, the `always` rules don't
+   * apply either.
    */
   sample: number
   /** How many people review each output. */

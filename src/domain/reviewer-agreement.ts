@@ -69,7 +69,7 @@ interface PairAgreement {
   kappa: Estimate
 }
 
-/** How often a reviewer said what an adjudicator said. */
+/** How often a reviewer agreed with an adjudicator. */
 interface AdjudicatedVotes {
   /** Outputs that both labeled. */
   outputs: number

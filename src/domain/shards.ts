@@ -1,8 +1,8 @@
 import { EPOCH_SETTLE_MS, MAX_CLOCK_DIFFERENCE_MS, MAX_EPOCHS } from '../limits.ts'
 
 /**
- * The databases that hold traces. A shard is a number: 0 is the binding `DB`, and 1 is `DB_1`. Without epochs, all
- * traces are in 0.
+ * The databases that hold traces. A shard is a number: 0 is the binding `DB`, and 1 is `DB_1`. If there are no epochs,
+ * all traces are in shard 0.
  */
 
 /** The shards that a project's new traces go to, from a given time on, in milliseconds since 1970. */
@@ -33,8 +33,8 @@ export const begunEpochs = (epochs: readonly Epoch[], now: number): readonly Epo
   epochs.filter(({ from }) => from <= now).toReversed()
 
 /**
- * The shard that an epoch gives the trace with this read id. The id is a UUIDv5, so its first digits are part of a hash
- * already.
+ * The shard in which an epoch places the trace with this read id. The id is a UUIDv5, so its first digits are part of a
+ * hash already.
  */
 export function shardOf(id: string, { shards }: Epoch): number {
   return shards[Number.parseInt(id.slice(0, 8), 16) % shards.length] ?? 0
@@ -69,7 +69,8 @@ export const firstEpochs = (shards: readonly number[]): string | null =>
 /**
  * Adds an epoch to a project's epochs, as the database keeps them, so that its new traces go to these shards from
  * `from` on. Returns the epochs unchanged if new traces already go there, or if the last epoch hasn't begun: another
- * server may have cached it, and would place traces by it. Leaves out epochs that place traces as a later one does.
+ * server may have cached it, and would place traces by it. Leaves out epochs that place traces in the same way as a
+ * later epoch.
  */
 export function withEpoch(
   text: string | null,

@@ -13,7 +13,7 @@ interface Held {
   value: Json
 }
 
-/** How deep an output may wrap its text. Deeper forms count as plain structures. */
+/** How many layers an output may wrap its text in. Forms with more layers count as plain structures. */
 const MAX_WRAPPERS = 16
 
 /** Finds the content of an output: the text of a message or response, or the value inside objects with one field. */

@@ -22,7 +22,7 @@ export function wilsonInterval(successes: number, n: number): Interval | null {
   const center = 2 * successes + Z * Z
   const spread = Z * Math.sqrt(Z * Z + 4 * successes * (1 - successes / n))
   const width = 2 * (n + Z * Z)
-  // Rounding must not move the bounds at the ends: both are exact there.
+  // If no trial or every trial succeeds, one bound is exactly 0 or 1, and rounding must not move it.
   return {
     low: successes === 0 ? 0 : (center - spread) / width,
     high: successes === n ? 1 : (center + spread) / width,
@@ -41,7 +41,7 @@ const MIN_DISCORDANT_PAIRS = 6
  *     p = min(1, 2 Σ C(n, i) / 2ⁿ)   for i from 0 to the smaller count
  *
  * M. W. Fagerland, S. Lydersen, and P. Laake give worked examples (The McNemar test for binary matched-pairs data,
- * 2013, doi 10.1186/1471-2288-13-91). Null with fewer than 6 discordant pairs: too few to tell.
+ * 2013, doi 10.1186/1471-2288-13-91). Null if there are fewer than 6 discordant pairs, which are too few to tell.
  */
 export function mcNemarP(first: number, second: number): number | null {
   const n = first + second

@@ -29,14 +29,14 @@ export interface Step {
   timestamp: number
   durationMs: number | null
   status: SpanStatus | null
-  /** Null if none arrived. */
+  /** Null if no input arrived. */
   input: Json
   output: Json
   /** Whether an output arrived, even if it's null. */
   hasOutput: boolean
   state: Record<string, Json>
   metadata: JsonObject
-  /** From the span's prompt version, or else the version of its step active at the time. */
+  /** From the span's prompt version, or else from the version that was active for its step at the time. */
   prompt: { content: string; outputSchema: JsonObject | null } | null
   /** The current decision. Null if unreviewed. */
   review: StepReview | null

@@ -15,9 +15,9 @@ export interface TextDiff {
 }
 
 /**
- * Compares two strings line by line. `same` and `remove` lines are the first string in order, `same` and `add` lines
- * the second; removed lines come before added ones. If the texts have too little in common to compare in bounded time,
- * everything between the first and the last difference is removed and added.
+ * Compares two strings line by line. In order, the `same` and `remove` lines form the first string, and the `same` and
+ * `add` lines form the second. Removed lines come before added ones. If the texts have too little in common to compare
+ * in bounded time, everything between the first and the last difference is removed and added.
  */
 export function diffLines(before: string, after: string): TextDiff {
   const [old, fresh] = [before.split('\n'), after.split('\n')]

@@ -4,7 +4,7 @@ import { CONTEXT_LENGTH, SNIPPET_LENGTH } from '../limits.ts'
  * Finds a string in values as readers see them: in the strings and keys of their JSON, decoded, regardless of case.
  */
 
-/** A text to find. */
+/** A string to find. */
 export interface SoughtText {
   pattern: RegExp
   /**
@@ -70,7 +70,7 @@ function isEscaped(json: string, quote: number): boolean {
 
 const decode = (literal: string): string => (literal.includes('\\') ? JSON.parse(literal) : literal.slice(1, -1))
 
-/** Decodes a string that has no end, without the escape that may be cut off. */
+/** Decodes a string whose end is missing. Leaves out an escape that may be cut off. */
 function decodeBeginning(literal: string): string {
   if (!literal.includes('\\')) return literal.slice(1)
   for (let cut = 0; cut < LONGEST_ESCAPE; cut++) {

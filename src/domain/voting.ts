@@ -6,15 +6,15 @@ export interface Ballot {
 }
 
 /**
- * The state of a round of votes: `open` until as many are in as the step needs, then `decided` if each pair of them
- * agrees, or else `disputed`.
+ * The state of a round of votes: `open` until there are as many votes as the step needs, then `decided` if each pair of
+ * votes agrees, or else `disputed`.
  */
 export type VotingState = 'open' | 'decided' | 'disputed'
 
 /**
  * The state of a round with these votes. Votes agree if both accept the output, or both correct it to equal values.
- * `isEqual` compares two corrections that differ as JSON. Each pair is compared, because values within a tolerance of a
- * third may differ from each other by more.
+ * `isEqual` compares two corrections that differ as JSON. Each pair is compared, because two values within the
+ * tolerance of a third value may differ from each other by more than the tolerance.
  */
 export async function votingState<Vote extends Ballot>(
   votes: readonly Vote[],

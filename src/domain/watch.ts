@@ -7,8 +7,8 @@ import { fisherP, fisherPLower, type Interval, newcombeInterval } from './statis
  */
 
 /**
- * The numbers of decisions on the new version at which it's compared. The last is also the number of decisions on the
- * old version that count.
+ * The numbers of decisions on the new version at which it's compared. The last number is also how many decisions on the
+ * old version count.
  */
 export const WATCH_LOOKS = [20, 40, 80, 160, 320] as const
 export const MAX_WATCHED = 320
@@ -60,7 +60,7 @@ export function findingOf({ before, after }: LookCounts): Finding {
 
 const sampleOf = ({ n, accepted }: Acceptance) => ({ n, successes: accepted })
 
-/** The first look that a number of decisions doesn't reach. Undefined after the last. */
+/** The first look that needs more decisions than this. Undefined after the last look. */
 export const nextLook = (decisions: number): number | undefined => WATCH_LOOKS.find(look => look > decisions)
 
 /** Decisions at a look, and how many of them are cases of a problem. */

@@ -49,10 +49,10 @@ export const mergeSpans = (earlier: SpanDraft, later: SpanDraft): SpanDraft | un
  */
 export function mergeFeedback(earlier: NamedFeedback, later: NamedFeedback): NamedFeedback | undefined {
   const { labeller } = later.fields
-  const isSameLabeller = labeller === null || JSON.stringify(labeller) === JSON.stringify(earlier.fields.labeller)
+  const isSameLabeler = labeller === null || JSON.stringify(labeller) === JSON.stringify(earlier.fields.labeller)
   const { traceUuid, spanId, isImported, receivedAt } = earlier.fields
   const isSamePlace = traceUuid === later.fields.traceUuid && spanId === later.fields.spanId
-  if (!isSamePlace || !isSameLabeller || isImported !== later.fields.isImported) return undefined
+  if (!isSamePlace || !isSameLabeler || isImported !== later.fields.isImported) return undefined
   return { ...earlier, fields: { ...overlay(earlier.fields, later.fields), receivedAt } }
 }
 

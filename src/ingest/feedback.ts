@@ -34,13 +34,13 @@ const Rating = v.union(
   NO_RATING,
 )
 
-const LabellerFields = v.object({
+const LabelerFields = v.object({
   name: v.nullish(text(0, MAX_NAME_LENGTH)),
   email: v.nullish(Email),
 })
 
-const Labeller = v.pipe(
-  object(LabellerFields),
+const Labeler = v.pipe(
+  object(LabelerFields),
   v.transform(({ name, email }) => ({ ...(isGiven(name) && { name }), ...(isGiven(email) && { email }) })),
 )
 
@@ -69,7 +69,7 @@ export const Feedback = v.object({
   rating: v.nullish(Rating),
   comment: v.nullish(text(0, MAX_COMMENT_LENGTH)),
   correction: v.nullish(objectOfBytes(MAX_CORRECTION_BYTES)),
-  labeller: v.nullish(Labeller),
+  labeller: v.nullish(Labeler),
   timestamp: v.nullish(Timestamp),
   source: v.nullish(Source),
 })
@@ -185,7 +185,7 @@ export function feedbackReply({ feedbackId }: NamedFeedback, outcome: FeedbackOu
 }
 
 /** The user to create for a labeler's email if none has it yet. */
-function userOf(labeller: v.InferOutput<typeof Labeller> | null | undefined) {
+function userOf(labeller: v.InferOutput<typeof Labeler> | null | undefined) {
   if (labeller?.email === undefined) return null
   const { email, name = '' } = labeller
   return { id: newId(), email, name }

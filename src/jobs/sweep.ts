@@ -25,7 +25,7 @@ import { listDueProjects } from '../store/webhooks/sending.ts'
 import { closeTraces } from './close-traces.ts'
 import { runJob } from './consumer.ts'
 import { countOutputs } from './count-outputs.ts'
-import { deleteUnusedLabellers } from './delete-labellers.ts'
+import { deleteUnusedLabelers } from './delete-labelers.ts'
 import { expireAuditLog } from './expire-audit-log.ts'
 import { expireEvents } from './expire-events.ts'
 import { followShards } from './follow-shards.ts'
@@ -113,7 +113,7 @@ async function sweepAccounts(control: UnscopedStore, { env, now, limit }: Run): 
     continuePolicyPasses(control, { now, steps: POLICY_PASS_STEPS, limit: POLICY_PASS_TRACES }),
   )
   await attempt({ kind: 'sessions' }, () => deleteExpiredSessions(control, now, SESSION_SWEEP_ROWS))
-  await attempt({ kind: 'labellers' }, () => deleteUnusedLabellers(env, control, now))
+  await attempt({ kind: 'labelers' }, () => deleteUnusedLabelers(env, control, now))
 }
 
 /** Sends a job again, or runs it if there's no queue. */

@@ -70,7 +70,7 @@ export const NEAR_TEXTS_SHARE_BYTES = 1024 * 1024
 export const ACCESS_CERTS_TIMEOUT_MS = 1000
 /** `Retry-After` if those keys couldn't be fetched. */
 export const ACCESS_CERTS_RETRY_SECONDS = 5
-/** Organizations that an Access user can choose from. With more, the user has to name one. */
+/** Organizations that an Access user can choose from. If there are more, the user has to name one. */
 export const MAX_LISTED_MEMBERSHIPS = 100
 /** How long a browser stays signed in: a working day. */
 export const SESSION_SECONDS = 12 * 3600

@@ -21,7 +21,7 @@ export const MAX_EVIDENCE_LENGTH = 512 * 1024
 export const MAX_TEXT_FACTS = 10_000
 /**
  * Work that the rules may do, in units of one to two ten-millionths of a second (`attribution/effort.ts`): to read all
- * texts, in one part such as a check, and in total. A part isn't interrupted, and ends within about a tenth of a
+ * values, in one part such as a check, and in total. A part isn't interrupted, and ends within about a tenth of a
  * second.
  */
 export const MAX_READING_EFFORT = 3_000_000

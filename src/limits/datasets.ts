@@ -19,7 +19,7 @@ export const MAX_EXPERIMENT_ITEMS = 10_000
 /** Splits of an experiment's items. Its counts have a part for each, and are stored in one row. */
 export const MAX_EXPERIMENT_SPLITS = 100
 export const MAX_GATE_AGE_DAYS = 3650
-/** Items that a dataset may have for an experiment to be drawn from it. */
+/** Items in the largest dataset that an experiment can be drawn from. */
 export const MAX_WALKED_ITEMS = 100_000
 /** Results in one call. */
 export const MAX_RESULTS = 200
@@ -44,7 +44,7 @@ export const MODEL_RUN_TRIES = 3
 export const MODEL_RUN_RETRY_MS = 1000
 /** After this many items in a row without an answer, the run assumes that the provider is at fault, and stops. */
 export const MODEL_RUN_FAILURES = 5
-/** After this many requests that the provider rejects as invalid, and none that it answers, the run gives up. */
+/** A run gives up once the provider has rejected this many requests as invalid and answered none. */
 export const MODEL_RUN_REJECTIONS = 20
 /** How long a run waits after a 429 without a `Retry-After`. */
 export const MODEL_RUN_PAUSE_MS = 30_000

@@ -58,7 +58,7 @@ export const RECORDS_PER_TURN = 100
 /** This many attributes take as long to read as one more record. */
 export const ATTRIBUTES_PER_RECORD = 50
 /**
- * Messages and texts in one export, or items of its JSON. 16 MiB of spans have fewer, and an isolate can hold this
+ * Messages and strings in one export, or items of its JSON. 16 MiB of spans have fewer, and an isolate can hold this
  * many.
  */
 export const MAX_EXPORT_ITEMS = 1_500_000

@@ -73,11 +73,11 @@ export const PROJECT_PURGE_STEPS = 40
 /** Versions of prompts and knowledge docs that one statement deletes. Each takes up to 320 KB. */
 export const PROJECT_PURGE_VERSIONS = 200
 /** Traces that one step searches for labelers, steps per minute, and labelers deleted at the end of a pass. */
-export const LABELLER_TRACES = 500
-export const LABELLER_STEPS = 8
-export const LABELLER_DELETE_ROWS = 1000
+export const LABELER_TRACES = 500
+export const LABELER_STEPS = 8
+export const LABELER_DELETE_ROWS = 1000
 /** The pause after a pass that found nothing to do. */
-export const LABELLER_PASS_MS = 15 * 60_000
+export const LABELER_PASS_MS = 15 * 60_000
 /** The pause between two passes over all organizations' audit log entries. */
 export const AUDIT_PASS_MS = DAY_MS
 /** New traces whose days one cron run records. Each costs a row read. */
@@ -125,7 +125,7 @@ export const FOLLOW_ATTEMPT_MS = 10_000
  */
 export const COPIED_ORGANIZATIONS = 10
 export const COPIED_PAGES = 20
-/** Projects that one statement gives an epoch, and such statements per minute. */
+/** Projects to which one statement adds an epoch, and such statements per minute. */
 export const PLACED_PROJECTS = 500
 export const PLACING_STEPS = 10
 /** The pause between two passes over all projects. A pass begins immediately if the shards for new traces change. */

@@ -11,7 +11,7 @@ export const MAX_TOOL_ANSWER_BYTES = 48 * 1024
 export const MAX_TOOL_SOURCE_BYTES = 4 * 1024 * 1024
 /** The places of shortened values in one answer, as JSON. */
 export const MAX_SHORTENED_BYTES = 4 * 1024
-/** The least room that one of many values gets. Any number fits, and so does the beginning of a string. */
+/** The minimum space for each of many values. Any number fits, and so does the beginning of a string. */
 export const MIN_VALUE_BYTES = 64
 /** A field's name. The pipeline chooses it, and it may be as long as a value. */
 export const MAX_SHOWN_NAME_LENGTH = 256

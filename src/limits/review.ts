@@ -58,7 +58,7 @@ export const WATCHES_AT_ONCE = 8
 
 /** Resamples for an interval of agreement. With 2,000, the bounds vary little between seeds. */
 export const RESAMPLES = 2000
-/** The largest share of resamples in which a measure may be undefined. With more, there's no 95% interval. */
+/** The largest share of resamples in which a measure may be undefined. Above this share, there's no 95% interval. */
 export const MAX_UNDEFINED_RESAMPLES = 0.05
 /** Units or patterns to draw before other requests get a turn: a few milliseconds of work. */
 export const RESAMPLED_PER_TURN = 100_000

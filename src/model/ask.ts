@@ -7,15 +7,18 @@ import { providerError, unanswered } from './provider-error.ts'
 
 /** A question to a model, and how to read the answer. */
 export interface Question<Answer> {
-  /** The task, for the system message. Must contain no text from a trace. Null: the material says it all. */
+  /**
+   * The task, for the system message. Must contain no text from a trace. Null if the material already contains the
+   * task.
+   */
   instructions: string | null
   /** What the task is about. */
   material: string
   /** Names the answer. */
   name: string
-  /** The schema of the answer, for providers that enforce it. Null: the answer is text. */
+  /** The schema of the answer, for providers that enforce it. Null if the answer is text. */
   schema: JSONSchema7 | null
-  /** Whether the schema is in the strict subset that OpenAI can enforce. Default: yes. */
+  /** Whether the schema is in the strict subset that OpenAI can enforce. Default: true. */
   isStrict?: boolean
   /**
    * Reads an answer. Must check everything that the schema requires, because not every provider enforces it. A fault is

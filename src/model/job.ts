@@ -20,7 +20,7 @@ export interface TaskContext {
   /** Aborts when another run takes over the job, or when it's canceled. */
   signal: AbortSignal
   /**
-   * Extends the lease on the job and counts a model call. Call this before each one.
+   * Extends the lease on the job and counts a model call. Call this before each model call.
    *
    * @throws {ModelLimitError} If the project has used up its calls for the day. The job then waits for the next day. If
    *   the lease is lost, `signal.reason` is thrown.

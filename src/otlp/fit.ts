@@ -24,7 +24,7 @@ const MIN_CONTAINER_BYTES = 256
 /**
  * Truncates a value so that its JSON takes at most `maxBytes` (at least 256) and respects the depth limit of values.
  * The largest parts lose the most, and small ones stay whole. A truncated string ends with a marker that gives the full
- * size, such as `Once upon… [cut, 123456 bytes]`. Parts nested too deep become JSON text.
+ * size, such as `Once upon… [cut, 123456 bytes]`. Parts that are nested too deeply become JSON text.
  */
 export function fitted(value: Json, maxBytes: number): Fitted {
   // Nearly every value is far smaller than the limit. This estimate shows that without serializing anything.
@@ -37,7 +37,7 @@ export function fitted(value: Json, maxBytes: number): Fitted {
 }
 
 /**
- * An upper bound on the value's JSON size in bytes. Infinity if the value is nested too deep. Stops as soon as it
+ * An upper bound on the value's JSON size in bytes. Infinity if the value is nested too deeply. Stops as soon as it
  * exceeds `enough`.
  */
 function largestJson(value: Json, enough: number, depth: number): number {

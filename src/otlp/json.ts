@@ -321,7 +321,7 @@ const UNREADABLE_ID = 'unreadable'
 
 /**
  * An id as lowercase hex. The specification requires hex, but some senders use base64 (shorter for the same number of
- * bytes), lists of bytes or Node's buffers.
+ * bytes), lists of bytes, or Node's buffers.
  */
 function idOf(value: Json | undefined): string {
   if (isAbsent(value)) return ''

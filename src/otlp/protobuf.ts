@@ -37,7 +37,7 @@ interface Allowance {
 /** Reads the fields of a message. Limits their number, and replaces invalid UTF-8 instead of rejecting the export. */
 class ExportReader extends $protobuf.Reader {
   readonly #allowance: Allowance
-  /** How many values the current one is nested in. */
+  /** How many values the current value is nested in. */
   valueDepth = 0
 
   constructor(bytes: Uint8Array, allowance: Allowance) {
@@ -52,7 +52,7 @@ class ExportReader extends $protobuf.Reader {
 
   /** Called at the start of each message and string. */
   override size(): number {
-    if (--this.#allowance.items < 0) throw tooLarge(`The body has more than ${MAX_EXPORT_ITEMS} messages and texts`)
+    if (--this.#allowance.items < 0) throw tooLarge(`The body has more than ${MAX_EXPORT_ITEMS} messages and strings`)
     return super.size()
   }
 
@@ -77,7 +77,7 @@ const decodeValue: DecodeValue = AnyValue.decode
 const CUT_MESSAGE = Uint8Array.of(0x0a, CUT_VALUE.length, ...new TextEncoder().encode(CUT_VALUE))
 
 /**
- * Reads a value and everything in it. Truncates values that are nested too deep, because protobufjs would reject the
+ * Reads a value and everything in it. Truncates values that are nested too deeply, because protobufjs would reject the
  * whole export.
  */
 const decodeBoundedValue: DecodeValue = (reader, length, endTag, _, target) => {
@@ -145,7 +145,7 @@ function* records<RecordType>(
     }
     yield undefined
   }
-  if (!isExport) throw badRequest('The body has no field of an OTLP export')
+  if (!isExport) throw badRequest("The body isn't an OTLP export")
 }
 
 const LENGTH_DELIMITED = 2

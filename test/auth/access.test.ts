@@ -154,7 +154,7 @@ describe('an email', () => {
   })
 
   /** Creates a labeler with the email through a pipeline's feedback, and returns the labeler's user. */
-  const labeller = async () => {
+  const labeler = async () => {
     const trace = aTrace()
     await org.ingest.post('/api/v1/traces', trace)
     const labeled = aFeedback({ trace_id: trace.trace_id, labeller: { email, name: 'Mallory' } })
@@ -165,7 +165,7 @@ describe('an email', () => {
   it('grants nothing if it belongs to a pipeline’s labeler, even if somebody creates keys for that user', async ({
     expect,
   }) => {
-    const user = await labeller()
+    const user = await labeler()
     const app = team.page(await team.token({ email }))
     expect((await app.get(TRACES)).status).toBe(403)
     const manager = org.clientOf(await org.keyFor({ scopes: ['manage', 'read'] }))
@@ -179,7 +179,7 @@ describe('an email', () => {
   })
 
   it('grants access to a labeler once a manager of the whole organization confirms the user', async ({ expect }) => {
-    const user = await labeller()
+    const user = await labeler()
     expect((await org.owner.patch(`/api/users/${user.id}`, { name: 'Ada' })).status).toBe(200)
     const app = team.page(await team.token({ email }))
     expect((await app.get(TRACES)).status).toBe(403)

@@ -164,7 +164,7 @@ const variants: Record<string, Record<string, (world: World) => object>> = {
   },
   'POST /api/v1/feedback': {
     'with an id': ({ traceId }) => aFeedback({ trace_id: traceId, feedback_id: crypto.randomUUID() }),
-    'with a labeller': ({ traceId }) =>
+    'with a labeler': ({ traceId }) =>
       aFeedback({
         trace_id: traceId,
         feedback_id: crypto.randomUUID(),

@@ -184,7 +184,7 @@ describe('a bad event does not affect other events:', () => {
     ],
     ['feedback with an invalid rating', event('feedback', aFeedback({ rating: 2 })), 'events.1.body.rating'],
     [
-      'feedback with a labeller without a name',
+      'feedback with a labeler without a name',
       event('feedback', aFeedback({ labeller: { name: 5 } })),
       'events.1.body.labeller.name',
     ],

@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers'
 import { beforeAll, describe, it, vi } from 'vitest'
 import type { Env } from '../../src/env.ts'
 import { sweep } from '../../src/jobs/sweep.ts'
-import { DELETION_SETTLE_MS, INLINE_BYTES, LABELLER_PASS_MS, ORPHAN_AGE_MS } from '../../src/limits.ts'
+import { DELETION_SETTLE_MS, INLINE_BYTES, LABELER_PASS_MS, ORPHAN_AGE_MS } from '../../src/limits.ts'
 import { databaseOf } from '../../src/store/core/store.ts'
 import { aFeedback } from '../support/builders.ts'
 import {
@@ -23,7 +23,7 @@ beforeAll(prepareTwoDatabases)
 /** Each run is late enough for every pass. */
 let clock = Date.now() + ORPHAN_AGE_MS
 async function cron(own: Env): Promise<void> {
-  clock += 2 * LABELLER_PASS_MS
+  clock += 2 * LABELER_PASS_MS
   await sweep(alone(own), clock)
 }
 

@@ -18,7 +18,7 @@ afterEach(() => {
 })
 
 const EMAIL = 'ada@example.com'
-const LABELLER = { name: 'Ada Lopez', email: EMAIL }
+const LABELER = { name: 'Ada Lopez', email: EMAIL }
 
 /** Runs cron until all deletions are finished. Without a queue, each cron run does one job. */
 async function finishDeletions(): Promise<void> {
@@ -84,12 +84,12 @@ async function userWithRecords() {
   const claimed = crypto.randomUUID()
   await fixture.step({ span_id: claimed, step_id: 'voted', output: 'Yes' })
   for (const by of [org.owner, reviewer]) await by.post('/api/review-queue/claim', { spanIds: [claimed] })
-  await org.ingest.post('/api/v1/feedback', aFeedback({ trace_id, labeller: LABELLER }))
+  await org.ingest.post('/api/v1/feedback', aFeedback({ trace_id, labeller: LABELER }))
   await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
   const elsewhere = aTrace()
   const otherProject = org.clientOf(await org.keyFor({ projectSlug: 'other' }))
   await otherProject.post('/api/v1/traces', elsewhere)
-  await otherProject.post('/api/v1/feedback', aFeedback({ trace_id: elsewhere.trace_id, labeller: LABELLER }))
+  await otherProject.post('/api/v1/feedback', aFeedback({ trace_id: elsewhere.trace_id, labeller: LABELER }))
   const [dataset] = (await org.read.get('/api/datasets?projectSlug=support')).body.datasets
   const draft = { projectSlug: 'support', datasetId: dataset.id, runner: 'client' }
   const { id: experimentId } = (await reviewer.post('/api/experiments', draft)).body
@@ -191,14 +191,14 @@ describe('a deleted user', () => {
   it('does not share records with a later user who has the same email', async ({ expect }) => {
     const { org, trace_id, userId, read } = await userWithRecords()
     await remove(org, userId)
-    await org.ingest.post('/api/v1/feedback', aFeedback({ trace_id, comment: 'again', labeller: LABELLER }))
+    await org.ingest.post('/api/v1/feedback', aFeedback({ trace_id, comment: 'again', labeller: LABELER }))
     const [user] = (await org.owner.get('/api/users')).body.users
     expect(user).toMatchObject({ email: EMAIL, isConfirmed: false })
     expect(user.id).not.toBe(userId)
     await finishDeletions()
     const { feedback } = (await read()).trace
     const again = feedback.filter(({ content }: { content: string }) => content === 'again')
-    expect(again).toMatchObject([{ userId: user.id, labeller: LABELLER }])
+    expect(again).toMatchObject([{ userId: user.id, labeller: LABELER }])
     expect(feedback.filter((each: { userId: string }) => each.userId === user.id)).toHaveLength(1)
   })
 

@@ -124,7 +124,7 @@ describe('an export', () => {
   it.for([
     ['a trace for the native interface', JSON_TYPE, jsonOf(aTrace()), 'resourceSpans: is required'],
     ['a span outside an export', JSON_TYPE, jsonOf({ name: 'a' }), 'resourceSpans: is required'],
-    ['protobuf with only unknown fields', PROTOBUF, new Uint8Array([0x7a, 0x01, 0x61]), 'no field of an OTLP export'],
+    ['protobuf with only unknown fields', PROTOBUF, new Uint8Array([0x7a, 0x01, 0x61]), "isn't an OTLP export"],
   ] as const)('is rejected rather than treated as empty if it is %s', async ([, type, body, reason], { expect }) => {
     const org = await newOrg()
     for (const path of ['/v1/traces', '/api/v1/otel/v1/traces']) {

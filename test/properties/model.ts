@@ -517,13 +517,13 @@ const noteOf = (trace: Trace, feedback: Feedback, ids: Ids): Fields => ({
   name: feedback.name ?? null,
   rating: feedback.rating ?? null,
   correction: feedback.correction ?? null,
-  labeller: labellerOf(feedback),
+  labeller: labelerOf(feedback),
   source: 'api',
   truncated: [],
   createdAt: feedback.timestamp,
 })
 
-const labellerOf = ({ labeller }: Feedback): Fields | null => {
+const labelerOf = ({ labeller }: Feedback): Fields | null => {
   if (!labeller) return null
   const { email, ...others } = labeller
   return { ...others, ...(email !== undefined && { email: email.toLowerCase() }) }

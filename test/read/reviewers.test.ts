@@ -24,13 +24,13 @@ describe('the names of reviewers', () => {
       aFeedback({ trace_id: trace.trace_id, labeller: { email: 'Kofi@example.com' } }),
     )
     const { users } = (await org.owner.get('/api/users')).body
-    const labeller = users.find(({ email }: { email: string }) => email === 'kofi@example.com')
+    const labeler = users.find(({ email }: { email: string }) => email === 'kofi@example.com')
     const own = await newKey('Script')
     const adas = await newKey("Ada's", { userId: user.id })
-    const ids = [own, labeller.id, crypto.randomUUID(), adas, user.id.toUpperCase(), own]
+    const ids = [own, labeler.id, crypto.randomUUID(), adas, user.id.toUpperCase(), own]
     expect(await namesOf(ids)).toEqual([
       { id: own, name: 'Script' },
-      { id: labeller.id, name: 'kofi@example.com' },
+      { id: labeler.id, name: 'kofi@example.com' },
       { id: adas, name: "Ada's" },
       { id: user.id, name: 'Ada' },
     ])

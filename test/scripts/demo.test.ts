@@ -43,7 +43,7 @@ const events = projects.flatMap(project => project.events)
 
 const common = { trace_id: TraceId, timestamp: Timestamp }
 const Rating = v.union([v.picklist(['positive', 'negative']), v.pipe(v.number(), v.minValue(0), v.maxValue(1))])
-const Labeller = v.strictObject({ name: v.string(), email: v.pipe(v.string(), v.email()) })
+const Labeler = v.strictObject({ name: v.string(), email: v.pipe(v.string(), v.email()) })
 const Duration = v.pipe(v.number(), v.integer(), v.minValue(1))
 const JsonAny = v.custom<Json>(value => value !== undefined)
 
@@ -100,7 +100,7 @@ const BODIES = {
     rating: Rating,
     comment: v.optional(v.string()),
     correction: v.optional(v.custom<JsonObject>(isJsonObject)),
-    labeller: Labeller,
+    labeller: Labeler,
   }),
 }
 

@@ -100,7 +100,7 @@ const tracesOf = async ({ org }: Place) => (await org.read.get('/api/traces?proj
 const promptsOf = async ({ org }: Place) => (await org.read.get('/api/prompts?projectSlug=support')).body.prompts
 const docsOf = async ({ org }: Place) =>
   (await org.read.get('/api/knowledge-docs?projectSlug=support')).body.knowledgeDocs
-const labellersOf = async ({ read }: Place) =>
+const labelersOf = async ({ read }: Place) =>
   (await read()).feedback.flatMap(({ labeller }: { labeller: object | null }) => labeller ?? [])
 const pick =
   (name: string) =>
@@ -206,7 +206,7 @@ export const limitedTexts: Field[] = [
     type: 'feedback',
     make: characters,
     body: ({ trace_id }, name) => aFeedback({ trace_id, labeller: { name } }),
-    held: async place => pick('name')(await labellersOf(place)),
+    held: async place => pick('name')(await labelersOf(place)),
   }),
   ...ingested({
     name: 'labeller.email',
@@ -215,7 +215,7 @@ export const limitedTexts: Field[] = [
     type: 'feedback',
     make: (character, length) => `${characters(character, length - 2)}@b`,
     body: ({ trace_id }, email) => aFeedback({ trace_id, labeller: { email } }),
-    held: async place => pick('email')(await labellersOf(place)),
+    held: async place => pick('email')(await labelersOf(place)),
   }),
   {
     name: 'organization: name',

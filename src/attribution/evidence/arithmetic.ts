@@ -45,7 +45,7 @@ export function numbersIn(value: Json): number[] {
   return numbers
 }
 
-/** Numbers that belong together: in a record, in one field across a list, in a line, or last in each line. */
+/** Numbers that belong together: in a record, in one field across a list, in a line, or at the end of each line. */
 export function* groupsIn(value: Json): Generator<number[]> {
   spend(1)
   if (typeof value === 'string') {
@@ -65,7 +65,7 @@ export function* groupsIn(value: Json): Generator<number[]> {
 
 /**
  * How a number follows in one step from numbers that belong together, such as `12 × 8.5`. Undefined if it doesn't, or
- * if there are so many combinations that one might give the number by chance.
+ * if there are so many combinations that one might match by chance.
  */
 export function derive(number: number, groups: readonly (readonly number[])[]): string | undefined {
   const distinct = new Map<string, readonly number[]>()
@@ -89,7 +89,7 @@ export function derive(number: number, groups: readonly (readonly number[])[]): 
 /** How many decimals a number has. */
 const placesOf = (number: number): number => String(number).split('.')[1]?.length ?? 0
 
-/** At least three consecutive numbers that add up to a number, as text. */
+/** A sum of at least three consecutive numbers that equals `number`, as text. */
 function sumIn(number: number, group: readonly number[]): string | undefined {
   spend(group.length ** 2 / 20)
   for (let start = 0; start < group.length - 2; start++) {
@@ -102,7 +102,7 @@ function sumIn(number: number, group: readonly number[]): string | undefined {
   return undefined
 }
 
-/** Two numbers that give a number, as text. */
+/** A calculation with two numbers whose result is `number`, as text. */
 function pairIn(number: number, group: readonly number[]): string | undefined {
   if (group.length > MAX_OPERANDS) return undefined
   spend(4 * group.length ** 2)

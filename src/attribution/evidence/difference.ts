@@ -59,7 +59,7 @@ function termsOfChanges(changes: readonly Change[], side: 'before' | 'after'): T
   return termsOfValue(changes.flatMap(change => change[side] ?? []))
 }
 
-/** The terms that are missing from `others` or occur less often there. */
+/** The terms that `others` doesn't contain, or contains less often. */
 export function without(terms: Terms, others: Terms): Terms {
   spend(2 * (terms.facts.length + terms.words.size + others.facts.length))
   const facts = factsWithout(terms.facts, others.facts)

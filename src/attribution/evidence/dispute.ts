@@ -6,7 +6,7 @@ import type { Difference } from './difference.ts'
 /** An output that someone objected to. */
 interface Objection {
   step: Step
-  /** What the output should have been. Undefined if nobody said. */
+  /** What the output should have been. Undefined if nobody said what it should be. */
   approved: Json | undefined
   /** The feedback's correction, verbatim. */
   correction: JsonObject | null
@@ -28,8 +28,8 @@ export interface Support {
 }
 
 /**
- * Finds who confirmed which output, and the strongest objection to one: the first corrected review, or else the first
- * correction in feedback, bare objection, or reviewer's remark.
+ * Finds who confirmed which output, and the strongest objection to an output: the first corrected review, or else the
+ * first correction in feedback, objection without a correction, or reviewer's remark.
  */
 export function findDisputes(subject: Subject): { objection: Objection | undefined; supports: Support[] } {
   const reviewed: Objection[] = []
@@ -139,7 +139,7 @@ export function applyCorrection(output: Json, correction: JsonObject): Json {
   return corrected
 }
 
-/** Merges a nested object in a correction, which may also contain only some of the fields. */
+/** Merges a nested object in a correction into a value. The object may also contain only some of the fields. */
 const mergeFields = (value: Json | undefined, correction: Json): Json =>
   isJsonObject(value) && isJsonObject(correction) ? { ...value, ...correction } : correction
 

@@ -18,8 +18,8 @@ const MAX_TURNS = 16
 
 /**
  * Follows the disputed content back to the earliest step whose own output contains it, because that step is to blame
- * for errors it passes on. If `isComplete` is false, there was too much to compare, and an even earlier step may be the
- * origin.
+ * even if later steps pass its error on. If `isComplete` is false, there was too much to compare, and an even earlier
+ * step may be the origin.
  */
 export function originOf(
   dispute: MainDispute,
@@ -39,8 +39,8 @@ export function originOf(
 }
 
 /**
- * The step that an output's error came from: as a copy, in a field that the correction also changes, or as a value that
- * no earlier step had.
+ * The earlier step that an output's error came from. The output is a copy of that step's output; or that step's output
+ * is wrong in a field that the correction also changes; or that step was the first to have the wrong content.
  */
 function supplierOf(dispute: MainDispute, step: Step, visibleTo: (step: Step) => Source[]): Step | undefined {
   const earlier = visibleTo(step)

@@ -18,8 +18,8 @@ export interface Retrieval {
 }
 
 /**
- * Finds retrieved content: values that name or quote knowledge docs, and empty or text results from steps that search.
- * If `isComplete` is false, there was too much to search.
+ * Finds retrieved content: values that name or quote knowledge docs, and results of search steps that are empty or
+ * contain text. If `isComplete` is false, there was too much to search.
  */
 export function retrievalsOf({ steps, knowledgeDocs }: Subject): { retrievals: Retrieval[]; isComplete: boolean } {
   const docs = new LabeledDocs(knowledgeDocs)
@@ -56,7 +56,7 @@ function docOf(item: Json, docs: LabeledDocs): string | undefined {
   return text === undefined ? undefined : docs.findByText(text)
 }
 
-/** Indexes knowledge docs for lookup, so each is read once instead of once per item. */
+/** Indexes knowledge docs for lookup, so that each doc is read once instead of once per item. */
 class LabeledDocs {
   readonly #docs: { slug: string; label: string; title: string; content: string }[]
   #texts: string[] | undefined
@@ -70,7 +70,10 @@ class LabeledDocs {
     return this.#docs.length === 0
   }
 
-  /** The slug of the doc whose slug or title is one of the keys, or whose slug starts one, as in `returns#2`. */
+  /**
+   * The slug of the doc whose slug or title is one of the keys, or whose slug is the beginning of a key, as in
+   * `returns#2`.
+   */
   findByKey(keys: ReadonlySet<string>): string | undefined {
     const sectioned = [...keys].filter(key => /[#:/.]/.test(key))
     spend(1 + this.#docs.length * (1 / 4 + sectioned.length / 2))

@@ -40,7 +40,7 @@ function readingsOf(facts: readonly Fact[]): Set<string> {
 
 const isDay = (reading: string): boolean => /^d:\d{4}-\d{2}-\d{2}$/.test(reading)
 
-/** Whether a source with these readings contains a fact. A date matches another one without a year. */
+/** Whether a source with these readings contains a fact. A date also matches the same day and month without a year. */
 const hasFact = ({ readings }: Fact, known: ReadonlySet<string>): boolean =>
   readings.some(
     reading =>
@@ -119,7 +119,8 @@ export function* leavesOf(value: Json, path: string): Generator<[path: string, l
 /** The field at the end of a path. If the path ends in a list item, the list's field. */
 export const fieldOf = (path: string): string => LAST_FIELD.exec(path)?.[1] ?? path
 
-// The lookbehind makes a match start at the beginning of a name. Otherwise each letter of each name would be tried.
+// The lookbehind makes a match start at the beginning of a name. Otherwise, each letter of each name would be tried as
+// a beginning.
 const LAST_FIELD = /(?<![^.[\]])([^.[\]]+)(?:\[\d+\])?$/u
 
 /** Quotes a value for a note: on one line, in quotation marks, and truncated to 80 characters. */

@@ -22,8 +22,8 @@ import { DECIDED_FIRST } from '../taxonomy.ts'
 const ROOT = 'root'
 
 /**
- * Short labels for spans, in their order: `root`, `s1`, `s2`. They take fewer tokens than ids, a model copies them
- * without mistakes, and they contain nothing from the trace.
+ * Short labels for spans, in the order of the spans: `root`, `s1`, `s2`. They take fewer tokens than ids, a model
+ * copies them without mistakes, and they contain nothing from the trace.
  */
 export const spanLabels = ({ steps }: Subject): ReadonlyMap<string, string> =>
   new Map(steps.map(({ spanId, isRoot }, index) => [spanId, isRoot ? ROOT : `s${index}`]))

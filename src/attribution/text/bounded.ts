@@ -21,7 +21,8 @@ interface Budget {
   isCut: boolean
 }
 
-// The lookbehind makes a match start at the beginning of a run. Otherwise each letter of a shorter run would be tried.
+// The lookbehind makes a match start at the beginning of a run. Otherwise, each letter of a shorter run would be tried
+// as a beginning.
 const RUN = new RegExp(`(?<![\\w.+/=-])[\\w.+/=-]{${MAX_EVIDENCE_RUN_LENGTH + 1},}`, 'g')
 
 /** Ligatures that normalize to 18 and 8 letters. A string full of them would grow many times longer. */

@@ -74,7 +74,7 @@ type ArgumentValue<Given extends Argument> = Given extends { isRepeated: true }
     ? string | undefined
     : string
 
-/** What the user gave. */
+/** The arguments and options that the user gave. */
 export interface Input<GivenArguments extends Arguments, GivenOptions extends Options> {
   arguments: { [Name in keyof GivenArguments]: ArgumentValue<GivenArguments[Name]> }
   options: { [Name in keyof GivenOptions]: OptionValue<GivenOptions[Name]> }

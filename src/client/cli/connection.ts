@@ -78,7 +78,7 @@ export class Connection {
     }
   }
 
-  /** The client, for what it does better than single calls. */
+  /** The client, for tasks that take more than single calls. */
   async client(options: Pick<CountersignOptions, 'flushIntervalMs'> = {}): Promise<Countersign> {
     const { url, key } = this.#login
     return new Countersign({ ...options, baseUrl: url, apiKey: key, projectSlug: await this.projectSlug() })

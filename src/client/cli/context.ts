@@ -15,6 +15,6 @@ export interface Context {
   projectOption: string | undefined
   /** Aborts when the user or the system wants the command to end. */
   signal: AbortSignal
-  /** The deployment to call. Throws a `Failure` without a login. */
+  /** The deployment to call. Throws a `Failure` if there's no login. */
   connect(): Promise<Connection>
 }

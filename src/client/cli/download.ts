@@ -81,7 +81,7 @@ export async function download(
 interface Part {
   /** The part's length without the line that marks its end. */
   bytes: number
-  /** The number of lines, without that line and without a header. */
+  /** The number of lines, not counting that line or a header. */
   lines: number
   nextCursor: string | null
 }

@@ -3,7 +3,7 @@ import { MAX_FEEDBACK_ID_LENGTH } from '../limits.ts'
 
 /*
  * Ids that depend only on the source's ids, so that importing something again finds what's already there. They're the
- * ids that the service derives for telemetry: a trace that was also sent as telemetry isn't imported as a second one.
+ * ids that the service derives for telemetry, so a trace that was also sent as telemetry isn't imported a second time.
  */
 
 const encoder = new TextEncoder()

@@ -26,7 +26,7 @@ export const IMPORT_SOURCES: readonly ImportSource[] = ['langfuse', 'langsmith',
 export interface ImportOptions {
   source: ImportSource
   files: readonly ImportFile[]
-  /** Undefined to only report what an import would do. */
+  /** Undefined if the import only reports what it would do. */
   service: Pick<Service, 'attempt'> | undefined
   /** The project that gets the records. */
   projectId: string

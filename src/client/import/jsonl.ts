@@ -76,7 +76,7 @@ async function addTrace(record: Fields, to: Target): Promise<void> {
   const fields = new Reader(record)
   const time = timeOf(fields.take('createdAt'))
   if (time === undefined) return to.fail('createdAt isn’t a time')
-  // What the service computes from spans, feedback, and decisions.
+  // The service computes these fields from spans, feedback, and decisions.
   fields.skip(...COMPUTED)
   const metadata = fieldsOf(fields.take('metadata')) ?? {}
   const duration = numberOf(fields.take('durationMs'))

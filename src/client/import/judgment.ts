@@ -8,7 +8,7 @@ import { isFields, isoTime, type Nanoseconds, type Value } from './values.ts'
 export interface Judgment {
   id: string
   traceId: string
-  /** Undefined if it's about the whole trace. */
+  /** Undefined if the judgment is about the whole trace. */
   spanId: string | undefined
   name: string | undefined
   score: Value | undefined
@@ -56,7 +56,7 @@ export async function addJudgment(
       by: email,
       at: time,
     })
-    // Whatever else was said is the decision's comment.
+    // Everything else in the judgment has become the decision's comment.
     if (rating === undefined) return
   }
   const body: FeedbackBody = {
@@ -75,7 +75,7 @@ export async function addJudgment(
   await to.feedback(body)
 }
 
-/** A number from 0 to 1, or whether something is true. */
+/** The rating that a score stands for: a number from 0 to 1, or a boolean. Undefined for any other score. */
 function ratingOf(score: Value | undefined): FeedbackBody['rating'] {
   if (typeof score === 'boolean') return score ? 'positive' : 'negative'
   return typeof score === 'number' && score >= 0 && score <= 1 ? score : undefined
@@ -99,7 +99,7 @@ function cut(text: string, length: number, onCut?: () => void): string {
   return characters.slice(0, length).join('')
 }
 
-/** Feedback takes corrections with named fields. */
+/** In feedback, a correction must have named fields. */
 function correctionOf(to: Target, correction: Value | undefined, field: string): Record<string, unknown> | undefined {
   if (correction === undefined || correction === null) return undefined
   const object = isFields(correction) ? correction : { output: correction }

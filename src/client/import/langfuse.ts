@@ -70,7 +70,7 @@ const camelCased = (record: Fields): Fields =>
     ]),
   )
 
-/** Objects in a list: a trace has its observations and scores, or only their ids. */
+/** The objects in a list. A trace contains either its observations and scores or only their ids. */
 const listOf = (value: Value | undefined): Fields[] => (Array.isArray(value) ? value.filter(isFields) : [])
 
 async function addTrace(record: Fields, to: Target): Promise<void> {
@@ -224,7 +224,7 @@ async function addScore(record: Fields, to: Target): Promise<void> {
     textOf(subject?.traceId) ??
     (textOf(subject?.kind) === 'trace' ? textOf(subject?.id) : undefined)
   const spanId = textOf(fields.take('observationId')) ?? (isOfObservation ? textOf(subject?.id) : undefined)
-  if (traceId === undefined) return to.unplaced(undefined, 'it’s about a session or an experiment')
+  if (traceId === undefined) return to.unplaced(undefined, 'belongs to a session or an experiment')
   fields.skip('projectId', 'createdAt', 'updatedAt', 'sessionId', 'trace', 'environment')
   const type = textOf(fields.take('dataType')) ?? 'NUMERIC'
   const [value, text] = [fields.take('value'), fields.take('stringValue')]
@@ -262,7 +262,7 @@ async function addScore(record: Fields, to: Target): Promise<void> {
 const parsedCorrection = (value: Value | undefined): Value | undefined =>
   typeof value === 'string' ? parsedText(value) : value
 
-/** Whether a boolean score says yes, by its number or its text. */
+/** Whether a boolean score means yes. The score may be a number or text. */
 function truthOf(value: Value | undefined): boolean | undefined {
   if (typeof value === 'boolean') return value
   const [, yes, no] = /^(?:(true|1)|(false|0))$/i.exec(String(value)) ?? []

@@ -32,7 +32,7 @@ export const langsmith: Converter = {
     const extra = new Reader(fieldsOf(fields.take('extra')) ?? {})
     const metadata = fieldsOf(extra.take('metadata')) ?? {}
     const invocation = fieldsOf(extra.take('invocation_params'))
-    // The SDK's own description of the machine that ran it.
+    // The SDK's description of the machine that it ran on.
     extra.skip('runtime')
     const outputs = parsed(fields.take('outputs'))
     const name = textOf(fields.take('name')) ?? 'run'
@@ -77,7 +77,7 @@ export const langsmith: Converter = {
     to.name('feedback', id)
     const runId = textOf(fields.take('run_id'))
     const traceId = textOf(fields.take('trace_id')) ?? (runId === undefined ? undefined : to.index.traceOf(runId))
-    if (runId === undefined && traceId === undefined) return to.unplaced(undefined, 'it’s about a whole project')
+    if (runId === undefined && traceId === undefined) return to.unplaced(undefined, 'belongs to a whole project')
     if (traceId === undefined) return to.fail('Its run isn’t in the imported files, so its trace is unknown')
     fields.skip('modified_at', 'session_id', 'start_time')
     const source = new Reader(fieldsOf(fields.take('feedback_source')) ?? {})
@@ -148,7 +148,7 @@ const parsed = (value: Value | undefined): Value | undefined => (typeof value ==
 
 const textOrNone = (value: Value | undefined): string | undefined => (value === undefined ? undefined : asText(value))
 
-/** A run's tokens and cost, in the form that LangSmith's SDKs send them: what the call returned wins. */
+/** A run's tokens and cost, in the form in which LangSmith's SDKs send them. Values that the call returned win. */
 function usageOf(fields: Reader, outputs: Fields | undefined): Fields | undefined {
   const counted: [string, Value | undefined][] = [
     ['input_tokens', numberOf(fields.take('prompt_tokens'))],

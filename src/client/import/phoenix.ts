@@ -57,7 +57,7 @@ export const phoenix: Converter = {
     const id = [spanId ?? givenTrace ?? '', name ?? '', identifier ?? ''].join(':')
     to.name('annotation', id)
     const other = fields.take('session_id', 'document_position')
-    if (other !== undefined) return to.unplaced(undefined, 'it’s about a session or a document')
+    if (other !== undefined) return to.unplaced(undefined, 'belongs to a session or a document')
     const traceId = givenTrace ?? (spanId === undefined ? undefined : to.index.traceOf(spanId))
     if (traceId === undefined) return to.fail('Its span isn’t in the imported files, so its trace is unknown')
     fields.skip('id', 'updated_at', 'source')
@@ -168,7 +168,7 @@ function eventsOf(events: Value | undefined, to: Target): ImportedEvent[] {
     const { name, timestamp, attributes } = isFields(event) ? event : {}
     const time = timeOf(timestamp)
     if (time === undefined) {
-      to.unplaced('events', 'one without a time')
+      to.unplaced('events', 'an event without a time')
       return []
     }
     return [{ name: textOf(name) ?? 'event', time, attributes: flattened(fieldsOf(attributes) ?? {}) }]

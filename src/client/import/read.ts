@@ -106,8 +106,8 @@ interface JsonText {
 }
 
 /**
- * Splits a file into the texts of its records. In JSON Lines, each line is one record, so a broken record ends with its
- * line. A file that begins with a bracket, or whose first line isn't complete, is split by its brackets.
+ * Splits a file into its records' JSON. In JSON Lines, each line is one record, so a broken record ends with its line.
+ * A file that begins with a bracket, or whose first line isn't complete, is split by its brackets.
  */
 async function* jsonTexts(pieces: AsyncIterable<string>): AsyncGenerator<JsonText> {
   const iterator = pieces[Symbol.asyncIterator]()

@@ -9,12 +9,12 @@ export interface Place {
 
 /** Something that has no equivalent in the service. */
 export interface Unplaced {
-  /** The kind of record and its field: `observation.toolCalls`. A whole record has no field. */
+  /** The kind of record and its field: `observation.toolCalls`. For a whole record, only its kind. */
   path: string
   /** What became of it, if it isn't simply left out. */
   note: string | null
   count: number
-  /** The id of a record that has it. */
+  /** The id of an affected record. */
   example: string
 }
 

@@ -34,7 +34,7 @@ export interface Target {
   readonly index: SpanIndex
   /** Names the record in the report. */
   name(kind: string, id: string): void
-  /** Reports a field that has no equivalent in the service. Without a field, it's the whole record. */
+  /** Reports a field that has no equivalent in the service. If `field` is undefined, reports the whole record. */
   unplaced(field?: string, note?: string): void
   /** Reports that the record can't be imported. */
   fail(message: string): void
@@ -48,7 +48,7 @@ export interface Target {
 
 /** Converts the records of one source. Records may come in any order, so each is read once for each stage. */
 export interface Converter {
-  /** Whether it's a record from this source. */
+  /** Whether a record is from this source. */
   knows(record: Fields): boolean
   /** Reads traces, and spans that can be sent as telemetry. */
   content(record: Fields, to: Target): Promise<void>

@@ -6,7 +6,7 @@ import type { Resource, Schema, SchemaError } from './compile.ts'
 
 /** A place where a value violates a schema. */
 export interface Fault {
-  /** The fields and indexes that lead there. */
+  /** The fields and indexes that lead to the place. */
   path: (string | number)[]
   keyword: string
   message: string
@@ -34,7 +34,8 @@ export function findFaults(schema: Schema, value: Json, budget: Budget): Fault[]
 }
 
 /**
- * A path as its last step and the path before it. That's cheap to record at each fault, and alternatives produce many.
+ * A path as its last step and the path before it. That's cheap to record at each fault, and alternatives produce many
+ * faults.
  */
 type Place = { before: Place; step: string | number } | undefined
 

@@ -74,7 +74,10 @@ export interface Schema {
   format?: string
 }
 
-/** A schema's place in its document, as a list from the inside out: most places are never needed. */
+/**
+ * A schema's place in its document, as a list from the inside out. Its path is written only if it's needed, which is
+ * rare.
+ */
 type Place = { outer: Place; step: string } | undefined
 
 /** A compiled schema, and every error that keeps it or parts of it from being applied. */
@@ -84,9 +87,9 @@ export interface Compiled {
 }
 
 /**
- * Compiles a JSON Schema of draft 4, 6, 7, 2019-09, or 2020-12, as `$schema` says; without `$schema`, 2020-12. An error
- * in a part only keeps that part from being applied. References resolve in `document`: the schema itself, or the
- * document that contains it.
+ * Compiles a JSON Schema of draft 4, 6, 7, 2019-09, or 2020-12, as `$schema` says. If there's no `$schema`, the draft
+ * is 2020-12. An error in a part only keeps that part from being applied. References resolve in `document`: the schema
+ * itself, or the document that contains it.
  */
 export function compileSchema(value: Json, document: Json = value): Compiled {
   const compiler = new Compiler(document)
@@ -461,7 +464,7 @@ class Compiler {
 const NONE: readonly Schema[] = []
 /** A name that no anchor can have. */
 const NO_ANCHOR = '#'
-/** The most errors to keep. A response shows fewer. */
+/** The maximum number of errors to keep. A response shows fewer. */
 const MAX_ERRORS = 100
 
 const TYPES = ['string', 'number', 'integer', 'boolean', 'object', 'array', 'null']

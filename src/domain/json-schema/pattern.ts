@@ -181,7 +181,7 @@ class Automaton {
   #visits = new Uint32Array()
   #visit = 0
 
-  /** `isBackward` reads the text from its end, for the same tree. */
+  /** `isBackward` makes the automaton read the text from its end, for the same tree. */
   constructor(tree: Tree, isBackward: boolean, grow: () => void) {
     this.#isBackward = isBackward
     this.#grow = grow

@@ -32,7 +32,8 @@ export const CONVENTIONS: readonly Convention[] = [
   laminar,
   claudeCode,
   codex,
-  // Before OpenTelemetry's, because a pydantic-ai run has its instructions there and its messages here.
+  // Before OpenTelemetry's, because a pydantic-ai run has its instructions in OpenTelemetry's attributes and its
+  // messages in Logfire's.
   logfire,
   // Before OpenTelemetry's, because LangSmith sends run content under the oldest OpenTelemetry names.
   langsmith,

@@ -15,7 +15,7 @@ export const litellm: Convention = {
     if (!span.hasBelow('gen_ai.')) return rawRequest(span)
     const costs = span.below('gen_ai.cost.')
     const userId = taken(span, 'llm.user', idOf)
-    // Its contents are either in the fields above or empty.
+    // Its fields are empty or repeat the fields above.
     span.get('hidden_params')
     const names = toolsOf(span)
     return present<Reading>({

@@ -83,7 +83,7 @@ function agentRun(span: SpanReader, isPydanticAi: boolean): Content | undefined 
   if (messages === undefined && result === undefined) return undefined
   const all = messages ?? []
   const lastPrompt = all.findLastIndex(message => message.role === 'user')
-  // Without a prompt, the run starts right after the instructions.
+  // If there's no prompt, the run starts right after the instructions.
   const firstAnswer = all.findIndex(message => message.role === 'assistant')
   const end = lastPrompt >= 0 ? lastPrompt + 1 : firstAnswer >= 0 ? firstAnswer : all.length
   const last = all.length > end ? all.at(-1) : undefined

@@ -180,7 +180,7 @@ function taskOfCrew(output: Json | undefined): Json | undefined {
 /** Arguments to frameworks' own methods that aren't content: smolagents' options, LlamaIndex's state. */
 const OPTIONS = new Set(['stream', 'reset', 'max_steps', 'return_full_result', 'init_state', 'tags'])
 
-/** A framework's arguments without its options. Only the task if nothing else is left. */
+/** A framework's arguments without its options. If only the task is left, the task itself. */
 function argumentsOf(input: Json | undefined): Json | undefined {
   if (!isJsonObject(input) || (input.init_state === undefined && input.return_full_result === undefined)) return input
   const own = Object.entries(input).filter(([field, value]) => value !== null && !OPTIONS.has(field))
@@ -201,7 +201,7 @@ function rawValue(span: SpanReader, side: 'input' | 'output', messages: string):
   return type === undefined ? unwrapped(span, side, plainFrom(value)) : value && withoutPrints(value)
 }
 
-/** LangChain's callbacks wrap a value that isn't an object in one. */
+/** If a value isn't an object, LangChain's callbacks wrap it in one. */
 const unwrapped = (span: SpanReader, side: 'input' | 'output', value: Json | undefined): Json | undefined =>
   isJsonObject(value) &&
   value[side] !== undefined &&

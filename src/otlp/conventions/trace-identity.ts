@@ -91,7 +91,9 @@ function keysInOrder(span: SpanReader): string[][] {
   return lists.map(keys => keys.filter(Boolean))
 }
 
-/** The first value. Marks keys with the same value as read; keys with a different value stay among the attributes. */
+/**
+ * The first value. Marks all keys that have this value as read. Keys with a different value stay among the attributes.
+ */
 function firstOf<Value>(
   span: SpanReader,
   keys: readonly string[] | undefined,

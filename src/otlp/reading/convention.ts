@@ -97,7 +97,7 @@ export class SpanReader {
     let word: string | undefined
     let keys: string[] = []
     for (const key of span.attributes.keys()) {
-      // Keys with the same first word are usually adjacent, so this rarely cuts out a new substring.
+      // Keys with the same first word are usually adjacent, so a new word rarely has to be extracted.
       if (word === undefined || !key.startsWith(word) || key.charAt(word.length) !== '.') {
         word = firstWord(key)
         keys = this.#keysOf(word)

@@ -6,7 +6,7 @@ import { valueOfText } from './python.ts'
 import { parsed } from './serialized.ts'
 
 /*
- * Every client has its own form for conversations. Reviewers read and correct this one:
+ * Every client has its own form for conversations. Reviewers read and correct this form:
  *
  *   {role, content, reasoning?, tool_calls?: [{id, name, arguments}], tool_results?: [{id, name, result}],
  *    tool_call_id?, name?}

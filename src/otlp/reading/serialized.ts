@@ -21,7 +21,7 @@ function parsedOnce(value: Json): Json {
   if (findExcess(value, MAX_JSON_DEPTH)) return value
   try {
     const result: Json = JSON.parse(value)
-    // The JSON is nested too deep or contains a number that JSON can't represent, so keep the text.
+    // The JSON is nested too deeply or contains a number that JSON can't represent, so keep the text.
     return findJsonFault(result) ? value : result
   } catch {
     return value

@@ -2,7 +2,7 @@ import type { Json } from '../../domain/json.ts'
 import { ATTRIBUTES_PER_RECORD } from '../../limits.ts'
 
 /*
- * An OTLP export, independent of its encoding: ids are lowercase hex, times are nanoseconds since 1970, values are
+ * An OTLP export, independent of its encoding: ids are lowercase hex, times are nanoseconds since 1970, and values are
  * JSON. Source: opentelemetry-proto 1.11, trace.proto, logs.proto and common.proto.
  */
 
@@ -10,8 +10,8 @@ import { ATTRIBUTES_PER_RECORD } from '../../limits.ts'
 export type Signal = 'traces' | 'logs' | 'metrics'
 
 /**
- * Attributes by key; the last duplicate wins. Bytes are base64, an empty value is null. Integers above 2^53 and numbers
- * that JSON lacks (NaN, Infinity) are strings.
+ * Attributes by key; the last duplicate wins. Bytes are base64, and an empty value is null. Integers above 2^53 and
+ * numbers that JSON lacks (NaN, Infinity) are strings.
  */
 export type Attributes = ReadonlyMap<string, Json>
 

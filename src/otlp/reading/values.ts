@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '../../domain/json.ts'
 import { MAX_ATTRIBUTE_DEPTH } from '../../limits.ts'
 import type { TelemetrySpan } from './telemetry.ts'
 
-/** Replaces attribute values that are nested too deep. */
+/** Replaces attribute values that are nested too deeply. */
 export const CUT_VALUE = `[nested deeper than ${MAX_ATTRIBUTE_DEPTH}]`
 
 /** A 64-bit integer as JSON: a decimal string above 2^53, where a number would lose digits. */

@@ -1,5 +1,5 @@
 import { counted, formatCount } from '../../domain/counted.ts'
-import type { Labeller } from '../../domain/feedback.ts'
+import type { Labeler } from '../../domain/feedback.ts'
 import type { Step, Subject, SubjectFeedback } from '../../domain/subject.ts'
 import { turnsByLength } from '../../domain/turns.ts'
 import { MAX_SUBJECT_BYTES, MAX_SUBJECT_VALUE_BYTES } from '../../limits.ts'
@@ -182,5 +182,5 @@ const toSubjectFeedback = ({
  * Who gave a piece of feedback. A labeler without an email isn't a user. Their feedback belongs to the key, which may
  * act for many people, or to a reviewer, so this returns the labeler's name instead.
  */
-const authorOf = (userId: string, labeller: Labeller | null): string =>
-  labeller?.name && labeller.email === undefined ? `labeller ${labeller.name}` : userId
+const authorOf = (userId: string, labeller: Labeler | null): string =>
+  labeller?.name && labeller.email === undefined ? `labeler ${labeller.name}` : userId

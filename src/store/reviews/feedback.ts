@@ -1,8 +1,8 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm'
-import { isNegativeRating as isNegative, type Labeller, type Rating } from '../../domain/feedback.ts'
+import { isNegativeRating as isNegative, type Labeler, type Rating } from '../../domain/feedback.ts'
 import { newId, newRevision } from '../../domain/ids.ts'
 import type { JsonObject } from '../../domain/json.ts'
-import { markLabellers } from '../accounts/labellers.ts'
+import { markLabelers } from '../accounts/labelers.ts'
 import type { Project } from '../accounts/projects.ts'
 import { requestAutomaticJobs } from '../attribution/requests.ts'
 import { chunkRows } from '../core/chunks.ts'
@@ -27,7 +27,7 @@ export interface FeedbackDraft {
   rating: Rating | null
   comment: string | null
   correction: JsonObject | null
-  labeller: Labeller | null
+  labeller: Labeler | null
   timestamp: number | null
   receivedAt: number
   /** The author if the labeler has no email. */
@@ -70,13 +70,13 @@ export async function saveFeedback(
   // An update without a time keeps the stored one. Drafts with and without a time need separate statements, because the
   // rows that are sent contain no stored values.
   for (const group of Map.groupBy(drafts, ({ timestamp }) => timestamp !== null).values()) {
-    const known = store.control === store ? group : await knowLabellers(store, group)
+    const known = store.control === store ? group : await knowLabelers(store, group)
     for (const { items, json } of chunkRows(known, rowOf)) {
       const receivedAt = items[0]?.receivedAt ?? 0
       const ofTraces = (drafts: readonly FeedbackDraft[]) =>
         sql`${traces.key} in (select ${traces.key} ${storedRecords(store, drafts)})`
       const labeled = items.filter(({ labeller }) => labeller !== null)
-      const labellers = items.filter(({ user }) => user !== null)
+      const labelers = items.filter(({ user }) => user !== null)
       const ofChanged = sql`${traces.key} in (
         select ${traces.key} ${storedRecords(store, items)} and ${feedback.createdBy} in (${createdBy}, ${changedBy}))`
       const disputes = items.filter(isDispute)
@@ -85,13 +85,13 @@ export async function saveFeedback(
         upsertFeedback(store, json, { createdBy, changedBy, withTime: items[0]?.timestamp !== null }),
         ...touchAndFlag(store, ofChanged, receivedAt, 'isNegative', hasNegative()),
         requestAutomaticJobs(store, ofTraces(toRequest), receivedAt),
-        ...(labellers.length === 0 ? [] : [addLabellers(store, storedRecords(store, labellers))]),
+        ...(labelers.length === 0 ? [] : [addLabelers(store, storedRecords(store, labelers))]),
         ...(disputes.length === 0 ? [] : [reopenTraces(store, ofTraces(disputes))]),
         ...recordNew(store, project, items, { createdBy, at: receivedAt }),
       ] as const
       const [rows, , , requested] =
         store.control === store
-          ? afterFirst(await database.batch([markReplacedLabellers(store, labeled, receivedAt), ...writes]))
+          ? afterFirst(await database.batch([markReplacedLabelers(store, labeled, receivedAt), ...writes]))
           : await database.batch(writes)
       for (const row of rows) outcomes.set(row.id, row.createdBy === createdBy ? 'created' : 'updated')
       const rootless = new Set(rows.filter(({ spanId, isPosted }) => spanId === null && !isPosted).map(({ id }) => id))
@@ -132,14 +132,14 @@ const afterFirst = <First, Rest extends unknown[]>([, ...rest]: [First, ...Rest]
  * their feedback is stored, no walk can delete them: this unmarks them, and a later mark counts only after this
  * request's deadline.
  */
-async function knowLabellers(store: Store, drafts: readonly FeedbackDraft[]): Promise<FeedbackDraft[]> {
+async function knowLabelers(store: Store, drafts: readonly FeedbackDraft[]): Promise<FeedbackDraft[]> {
   const labeled = drafts.filter(({ labeller }) => labeller !== null)
   const authors = new Map(await findAuthors(store, labeled))
   const added = labeled.filter(({ id, user }) => user !== null && authors.has(id))
   const ids = new Map<string, string>()
   for (const { items, json } of chunkRows(added, writtenRow)) {
     const [, found] = await store.control.database.batch([
-      addLabellers(store.control, sql`from ${WRITTEN.from(json)} where true`),
+      addLabelers(store.control, sql`from ${WRITTEN.from(json)} where true`),
       store.control.database
         .select({ id: users.id, email: users.email })
         .from(users)
@@ -161,7 +161,7 @@ async function knowLabellers(store: Store, drafts: readonly FeedbackDraft[]): Pr
     return author && author !== idOf(draft) ? [author] : []
   })
   if (lost.length > 0) {
-    await markLabellers(store.control, valuesOf([...new Set(lost)]), Math.floor(drafts[0]?.receivedAt ?? 0))
+    await markLabelers(store.control, valuesOf([...new Set(lost)]), Math.floor(drafts[0]?.receivedAt ?? 0))
   }
   // The other drafts are refused. If nothing blocks them anymore by then, the caller saves them again.
   return drafts
@@ -374,8 +374,8 @@ const storedRecords = (store: Store, drafts: readonly FeedbackDraft[]) => sql`
     and ${feedback.source} = 'api' and coalesce(${WRITTEN.row.spanId}, ${feedback.spanId}) is ${feedback.spanId}`
 
 /** The statement that marks labelers whose feedback is about to get a different author. */
-const markReplacedLabellers = (store: Store, drafts: readonly FeedbackDraft[], now: number) =>
-  markLabellers(
+const markReplacedLabelers = (store: Store, drafts: readonly FeedbackDraft[], now: number) =>
+  markLabelers(
     store,
     sql`(select ${feedback.userId} ${namedRecords(store, drafts)}
       and ${feedback.userId} is not ${userWith(store, WRITTEN.row.email)})`,
@@ -386,7 +386,7 @@ const markReplacedLabellers = (store: Store, drafts: readonly FeedbackDraft[], n
  * Adds the labelers in the rows of `WRITTEN` that `from` contains. Leave out those whose feedback isn't stored, because
  * refused feedback must leave nothing behind. Fills in a missing name, and unmarks a labeler who has feedback again.
  */
-const addLabellers = (store: Store, from: SQL) =>
+const addLabelers = (store: Store, from: SQL) =>
   store.database
     .insert(users)
     .select(
@@ -422,7 +422,7 @@ export async function withdrawFeedback(store: Store, id: string, at: number): Pr
   const isThis = sql`${feedback.id} = ${id} and ${feedback.traceKey} = ${given.traceKey} and ${feedback.source} = 'api'`
   const ofThis = isLive(store, eq(traces.key, given.traceKey), sql`exists (select 1 from ${feedback} where ${isThis})`)
   // Not in the batch, because users and feedback may be in two databases.
-  if (given.labeller !== null) await markLabellers(store.control, sql`(select ${given.userId})`, at)
+  if (given.labeller !== null) await markLabelers(store.control, sql`(select ${given.userId})`, at)
   await database.batch([
     ...touchAndFlag(store, ofThis, at, 'isNegative', hasNegative(id)),
     database

@@ -1,6 +1,6 @@
 import { isNotNull, sql } from 'drizzle-orm'
 import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
-import { FEEDBACK_SOURCES, type Labeller, type Rating } from '../../domain/feedback.ts'
+import { FEEDBACK_SOURCES, type Labeler, type Rating } from '../../domain/feedback.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import { DECISIONS, REVIEW_BASES, REVIEW_OUTCOMES } from '../../domain/review-state.ts'
 
@@ -18,7 +18,7 @@ export const feedback = sqliteTable(
     correction: text('correction', { mode: 'json' }).$type<JsonObject>(),
     /** The subject of the feedback: `helpfulness`. */
     name: text('name'),
-    labeller: text('labeller', { mode: 'json' }).$type<Labeller>(),
+    labeller: text('labeller', { mode: 'json' }).$type<Labeler>(),
     timestamp: integer('timestamp').notNull(),
     /** Has a fraction, like an observation's. */
     receivedAt: integer('received_at').notNull(),

@@ -1,6 +1,6 @@
 import { and, asc, eq, isNotNull, type SQL, sql } from 'drizzle-orm'
 import type { SelectResultFields } from 'drizzle-orm/query-builders/select.types'
-import type { FeedbackSource, Labeller, Rating } from '../../domain/feedback.ts'
+import type { FeedbackSource, Labeler, Rating } from '../../domain/feedback.ts'
 import { JsonText } from '../../domain/json.ts'
 import type { PayloadMode } from '../../domain/span.ts'
 import {
@@ -37,7 +37,7 @@ export interface FeedbackDetail {
   rating: Rating | null
   comment: string | null
   correction: JsonText | null
-  labeller: Labeller | null
+  labeller: Labeler | null
   timestamp: number
   receivedAt: number
   source: FeedbackSource

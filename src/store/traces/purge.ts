@@ -2,7 +2,7 @@ import { and, asc, eq, getTableName, inArray, isNotNull, lte, type SQL, sql } fr
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import { searchableFields } from '../../domain/metadata.ts'
 import { PURGE_ROWS, PURGE_STEPS, RESEND_AFTER_MS } from '../../limits.ts'
-import { markLabellers } from '../accounts/labellers.ts'
+import { markLabelers } from '../accounts/labelers.ts'
 import { isOneOf, valuesOf } from '../core/rows.ts'
 import type { Store, UnscopedStore } from '../core/store.ts'
 import { deleteCases } from '../counts/problem-cases.ts'
@@ -125,7 +125,7 @@ async function deleteFeedback(store: Store, traceKey: number, now: number): Prom
   if (some.length === 0) return false
   const userIds = [...new Set(some.map(({ userId }) => userId))]
   // Not in a batch, because users and feedback may be in two databases.
-  await markLabellers(store.control, valuesOf(userIds), now)
+  await markLabelers(store.control, valuesOf(userIds), now)
   await database.delete(feedback).where(
     and(
       eq(feedback.traceKey, traceKey),

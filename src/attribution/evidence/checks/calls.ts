@@ -23,7 +23,7 @@ export function* checkCalls({ subject, root }: Scene): Generator<Finding> {
   yield { kind: 'tools_described', spanId, path: spanId === root.spanId ? 'state' : 'input', note, strength: 1 }
 }
 
-/** The names of the tools that the steps describe: those of items in a list, or of fields in an object. */
+/** The names of the tools that the steps describe. The tools may be items in a list or fields in an object. */
 function toolsIn(steps: readonly Step[]): Set<string> {
   const places = steps.flatMap(({ state, metadata }) => [...Object.entries(state), ...Object.entries(metadata)])
   const names = places.flatMap(([key, value]): string[] => {

@@ -5,7 +5,8 @@ import type { Scene } from '../scene.ts'
 import { type Source, slugOf } from '../sources.ts'
 
 /**
- * How much better another doc must match than the fetched ones. A smaller difference may come from a few common words.
+ * How much better another doc must match than the fetched docs do. A smaller difference may come from a few common
+ * words.
  */
 const MIN_LEAD = 0.25
 

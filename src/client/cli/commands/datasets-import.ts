@@ -94,7 +94,7 @@ interface Example {
 }
 
 /**
- * The nonempty lines, with their numbers. Opens the file only at the first read: an earlier error would have no
+ * The nonempty lines, with their numbers. Opens the file only at the first read, because an earlier error would have no
  * handler.
  */
 async function* numbered(open: () => AsyncIterable<Uint8Array | string>, file: string) {

@@ -40,7 +40,7 @@ export const runExperiment = defineCommand({
     step: {
       type: 'text',
       value: 'step',
-      description: 'The step whose dataset has the items. Required without `--id`.',
+      description: 'The step whose dataset has the items. Required unless `--id` is given.',
     },
     id: { type: 'text', value: 'uuid', description: 'The experiment to continue, or an ID for a new one.' },
     promptVersion: {

@@ -11,7 +11,7 @@ export const diffPrompts = defineCommand({
   description: [
     'Shows what would change if the files became active. The exit code is 1 if anything differs, so a script can check that production matches git.',
   ],
-  arguments: { step: { description: 'Only the prompts of these steps', isOptional: true, isRepeated: true } },
+  arguments: { step: { description: 'Only the prompts for these steps', isOptional: true, isRepeated: true } },
   options: {
     ...folderOption,
     version: {
@@ -22,7 +22,7 @@ export const diffPrompts = defineCommand({
   },
   examples: [
     ['countersign prompts diff', 'Compare all files with the active versions'],
-    ['countersign prompts diff generate-answer --version 3', 'Compare one with version 3'],
+    ['countersign prompts diff generate-answer --version 3', 'Compare one file with version 3'],
   ],
   scopes: ['read'],
   json: '`{prompts: [{step, file, versionId, isSame, lines, schema}]}`; `file` or `versionId` is null if only one side exists',

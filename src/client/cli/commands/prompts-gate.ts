@@ -8,7 +8,7 @@ export const showGates = defineCommand({
   name: 'prompts gate',
   summary: 'Check whether versions meet their gates',
   description: [
-    "A gate says what an experiment must show before a version may become active. The exit code is 1 if one isn't met. A step without a gate lets every version through.",
+    "A gate says what an experiment must show before a version may become active. The exit code is 1 if a gate isn't met. A step without a gate lets every version through.",
   ],
   arguments: {
     step: { description: 'The steps. Default: those that have a file.', isOptional: true, isRepeated: true },
@@ -19,7 +19,7 @@ export const showGates = defineCommand({
     ['countersign prompts gate generate-answer --version latest', 'Check the newest version'],
   ],
   scopes: ['read'],
-  json: '`{gates: [{step, versionId, number, met, unmet, gate, experimentId}]}`; `gate` is null without a gate',
+  json: '`{gates: [{step, versionId, number, met, unmet, gate, experimentId}]}`; `gate` is null if the step has none',
   async run({ out, directory, connect }, { arguments: { step: steps }, options: { version: name, folder } }) {
     const local = await readPrompts(folderAt(directory, folder))
     const connection = await connect()

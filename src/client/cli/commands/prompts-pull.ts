@@ -14,7 +14,7 @@ export const pullPrompts = defineCommand({
     "Writes each step's active version to `prompts/<step>.md`, and its output schema to `prompts/<step>.schema.json`. Everything after the front matter is the prompt, byte for byte: no newlines are added or removed. So keep your editor and git from changing them, for example with `prompts/** -text` in `.gitattributes`.",
     "A file with edits that aren't in any version is a conflict, and nothing is written. A file that was pushed and is newer than the active version stays as it is.",
   ],
-  arguments: { step: { description: 'Only the prompts of these steps', isOptional: true, isRepeated: true } },
+  arguments: { step: { description: 'Only the prompts for these steps', isOptional: true, isRepeated: true } },
   options: {
     ...folderOption,
     latest: { type: 'flag', description: 'Write the newest version instead of the active one.' },
@@ -22,7 +22,7 @@ export const pullPrompts = defineCommand({
   },
   examples: [
     ['countersign prompts pull', 'Write all prompts'],
-    ['countersign prompts pull generate-answer --latest', 'Write the newest version of one'],
+    ['countersign prompts pull generate-answer --latest', 'Write the newest version of one prompt'],
   ],
   scopes: ['read'],
   json: '`{prompts: [{step, file, versionId, change}]}`; `change` is `created`, `updated`, `unchanged`, or `kept`',

@@ -17,7 +17,7 @@ export const pushPrompts = defineCommand({
     "If another version has become active since the file was pulled, that's a conflict, and nothing is pushed.",
     'With `--activate`, the versions in the files become active. If a gate blocks that, the exit code is 1, and the output says which conditions are unmet.',
   ],
-  arguments: { step: { description: 'Only the prompts of these steps', isOptional: true, isRepeated: true } },
+  arguments: { step: { description: 'Only the prompts for these steps', isOptional: true, isRepeated: true } },
   options: {
     ...folderOption,
     dryRun: { type: 'flag', description: 'Only show what would change.' },
@@ -151,7 +151,7 @@ async function push(
     step: stepId,
     versionId: version.id,
     number: version.number,
-    // Somebody else may have stored the same text in the meantime.
+    // Somebody else may have stored the same version in the meantime.
     change: isNew ? change : 'unchanged',
   } as const
   if (version.isActive || !willActivate) return { ...pushed, isActive: version.isActive, unmet: [] }

@@ -46,7 +46,7 @@ export class OnePerItem {
     }
   }
 
-  /** Ends what's still running. */
+  /** Ends the programs that are still running. */
   async stop(): Promise<void> {
     await Promise.all([...this.#running].map(program => program.stop()))
   }

@@ -27,7 +27,10 @@ export interface Candidate {
 /** A running program. */
 export class Program {
   readonly child: ChildProcessWithoutNullStreams
-  /** Resolves when the program has ended and its output has been read. Says how it ended, unless with code 0. */
+  /**
+   * Resolves when the program has ended and its output has been read. The value says how the program ended. It's
+   * undefined if the exit code was 0.
+   */
   readonly ended: Promise<string | undefined>
   #stderr = Buffer.alloc(0)
 

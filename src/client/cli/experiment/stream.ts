@@ -7,7 +7,7 @@ import { linesOf } from '../lines.ts'
 import { shownLine } from '../shown-text.ts'
 import { type Candidate, ItemError, Program, withinTime } from './program.ts'
 
-/** An output has at most 5 MiB, and JSON may need several characters to encode one. */
+/** An output has at most 5 MiB, and JSON may use several characters to encode a single character. */
 const MAX_LINE_BYTES = 32 * 1024 ** 2
 const MAX_SHOWN = 200
 /** How many times in a row the command may end without a result. */
@@ -89,14 +89,14 @@ export class OneForAll {
       }
       const failure = (await program.ended) ?? 'The command exited with code 0 before it printed a result'
       this.#fruitlessStarts = answered > 0 ? 0 : this.#fruitlessStarts + 1
-      // Without this, a command that can't work would be started for each item. If it never worked, the items get no
-      // result, so a fixed command can still run them.
+      // Without this check, a command that can't work would be started for each item. If it never worked, the items get
+      // no result, so a fixed command can still run them.
       const isHopeless = !this.#hasAnswered || this.#fruitlessStarts >= MAX_FRUITLESS_STARTS
       if (isHopeless && this.#waiting.size > 0) throw new Failure('usage', 'command_failed', failure)
       for (const { reject } of this.#unanswered(program)) reject(new ItemError(failure))
     } catch (error) {
       await program.stop()
-      // If it couldn't be started, that's the reason for all other errors.
+      // If the program couldn't be started, that's the reason for all other errors.
       const reason = await program.ended.then(
         () => error,
         startError => startError,

@@ -14,7 +14,7 @@ export function fileNameOf(stepId: string): string {
   const name = [...stepId].map(encode).join('').replace(/^\./, '%2e').replace(RESERVED, encodeFirst)
   if (name.length <= MAX_LENGTH) return name
   const hash = createHash('sha256').update(stepId).digest('hex').slice(0, 16)
-  // An encoded `~` can't be mistaken for this one.
+  // A `~` in the step's name is encoded, so it can't be mistaken for this one.
   return `${name.slice(0, MAX_LENGTH - hash.length - 1)}~${hash}`
 }
 

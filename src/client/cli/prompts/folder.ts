@@ -30,7 +30,7 @@ const README = /^readme\.md$/i
 export const isSame = (one: Content, other: Content): boolean =>
   one.content === other.content && isDeepStrictEqual(one.outputSchema, other.outputSchema)
 
-/** The prompts in a folder, by step. Throws a `Failure` that names the file if one can't be read. */
+/** The prompts in a folder, by step. If a file can't be read, throws a `Failure` that names it. */
 export async function readPrompts(folder: string): Promise<Map<string, LocalPrompt>> {
   const prompts = new Map<string, LocalPrompt>()
   for (const name of (await namesIn(folder)).sort()) {

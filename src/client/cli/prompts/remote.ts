@@ -22,14 +22,14 @@ export async function listPrompts(connection: Connection): Promise<Map<string, P
   return prompts
 }
 
-/** A step's prompt with all its versions. Undefined if it has none. */
+/** A step's prompt with all its versions. Undefined if the step has no prompt. */
 export async function findPrompt(connection: Connection, stepId: string): Promise<PromptDetail | undefined> {
   const query = parametersOf({ projectSlug: await connection.projectSlug(), stepId })
   const { prompts } = await connection.call<{ prompts: Prompt[] }>(`/api/prompts?${query}`, 'prompts')
   return prompts[0] && readPrompt(connection, prompts[0].id)
 }
 
-/** A step's prompt with all its versions. Throws a `Failure` if it has none. */
+/** A step's prompt with all its versions. Throws a `Failure` if the step has no prompt. */
 export async function requirePrompt(connection: Connection, stepId: string): Promise<PromptDetail> {
   const prompt = await findPrompt(connection, stepId)
   if (!prompt) throw new Failure('missing', 'prompt_not_found', `The step ${stepId} has no prompt`)
@@ -52,7 +52,7 @@ export const versionWith = ({ versions }: PromptDetail, content: Content): Versi
   versions.findLast(version => isSame(version, content))
 
 /**
- * Creates a version, or the prompt itself, unless it already exists. A lost response doesn't lead to a second one:
+ * Creates a version, or the prompt itself, unless it already exists. A lost response doesn't lead to a second version:
  * before repeating the request, this function asks the service what it has.
  */
 export async function createVersion(
@@ -116,7 +116,7 @@ export async function readGate(
 /** How the user names a version, for the help. */
 export const VERSION_FORMS = 'its ID, its number, or one of: local (what the file has), active, latest'
 
-/** The version that the user named. Default: the file's version or, without a file, the active version. */
+/** The version that the user named. Default: the file's version or, if there's no file, the active version. */
 export function chosenVersion(
   prompt: PromptDetail,
   named: string | undefined,

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { describe, it } from 'vitest'
 import { sweep } from '../../src/jobs/sweep.ts'
-import { LABELLER_PASS_MS, LABELLER_TRACES, RESEND_AFTER_MS } from '../../src/limits.ts'
+import { LABELER_PASS_MS, LABELER_TRACES, RESEND_AFTER_MS } from '../../src/limits.ts'
 import { aFeedback, aTrace } from '../support/builders.ts'
 import { stored } from '../support/database.ts'
 import { newOrg, type Org } from '../support/org.ts'
@@ -12,7 +12,7 @@ let time = Date.now()
 async function cron(runs = 3): Promise<void> {
   const { JOBS, ...bindings } = env
   for (let run = 0; run < runs; run++) {
-    time += 2 * LABELLER_PASS_MS + RESEND_AFTER_MS
+    time += 2 * LABELER_PASS_MS + RESEND_AFTER_MS
     await sweep(bindings, time)
   }
 }
@@ -74,7 +74,7 @@ describe('a labeler', () => {
         await other.post('/api/v1/feedback', aFeedback({ trace_id: trace.trace_id, labeller: { email: 'ada@x.y' } }))
       },
     ],
-  ])('is kept if the labeller %s', async ([, keep], { expect }) => {
+  ])('is kept if the labeler %s', async ([, keep], { expect }) => {
     const org = await newOrg()
     const { remove } = await traceOf(org, 'ada@x.y')
     await keep(org)
@@ -105,7 +105,7 @@ describe('a labeler', () => {
       .prepare(
         `insert into traces (key, id, organization_key, project_key, trace_id, root_span_id, name, status, timestamp, metadata,
          completed_fields, revision, received_at, updated_at)
-       with recursive n(i) as (select 1 union all select i + 1 from n where i < ${LABELLER_TRACES + 5})
+       with recursive n(i) as (select 1 union all select i + 1 from n where i < ${LABELER_TRACES + 5})
        select i, ?1 || i, ?2, ?3, 'trace_' || ?1 || i, ?1 || i, 'x', 'running', i, '{}', '[]', '', 0, 0 from n`,
       )
       .bind(crypto.randomUUID(), row?.organization_key, row?.key)

@@ -8,7 +8,7 @@ import { users } from '../schema/accounts.ts'
  * a repeated run would no longer find them. Walks don't check marked labelers until the deletion must be over, so no
  * walk can find the record and unmark them in between.
  */
-export const markLabellers = ({ database, organization }: Store, ids: SQL, now: number) =>
+export const markLabelers = ({ database, organization }: Store, ids: SQL, now: number) =>
   database
     .update(users)
     .set({ uncheckedSince: Math.ceil(now) + JOB_DEADLINE_MS })

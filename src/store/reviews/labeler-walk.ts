@@ -1,6 +1,6 @@
 import { and, asc, eq, gt, isNull, lt, type SQL, sql } from 'drizzle-orm'
 import type { Env } from '../../env.ts'
-import { LABELLER_DELETE_ROWS, LABELLER_PASS_MS, LABELLER_TRACES } from '../../limits.ts'
+import { LABELER_DELETE_ROWS, LABELER_PASS_MS, LABELER_TRACES } from '../../limits.ts'
 import { findOrganizationByKey } from '../accounts/organizations.ts'
 import { chunkRows } from '../core/chunks.ts'
 import { isOneOf, valuesOf } from '../core/rows.ts'
@@ -30,13 +30,13 @@ interface Walk {
  * Advances the walk by one bounded chunk. Returns whether more is due now. Safe to run twice, because unmarking or
  * deleting again changes nothing.
  */
-export async function checkLabellers(env: Env, unscoped: UnscopedStore, now: number): Promise<boolean> {
+export async function checkLabelers(env: Env, unscoped: UnscopedStore, now: number): Promise<boolean> {
   const saved = await findDuePass(unscoped, 'labellers', now)
   if (saved === undefined) return false
   const before: Walk | { organizationKey: number } = saved === '' ? { organizationKey: 0 } : JSON.parse(saved)
   const walk = 'place' in before ? before : await nextWalk(unscoped, before.organizationKey, now)
   if (!walk) {
-    await savePass(unscoped, 'labellers', { cursor: '', dueAt: now + LABELLER_PASS_MS })
+    await savePass(unscoped, 'labellers', { cursor: '', dueAt: now + LABELER_PASS_MS })
     return false
   }
   const organization = await findOrganizationByKey(unscoped, walk.organizationKey)
@@ -69,7 +69,7 @@ async function checkPiece(store: Store, walk: Walk): Promise<Walk | null> {
     .filter(({ shard }) => shard >= (walk.shard ?? 0))
     .toSorted((one, other) => one.shard - other.shard)
   if (!place) return null
-  const { keys, next } = await walkTraces(place, walk.place, LABELLER_TRACES)
+  const { keys, next } = await walkTraces(place, walk.place, LABELER_TRACES)
   const isOpen = and(eq(users.organizationKey, organization.key), isMarked(walk.startedAt))
   const ofKeys = valuesOf(keys)
   const found = await place.database.all<{ id: string }>(sql`
@@ -91,7 +91,7 @@ async function checkPiece(store: Store, walk: Walk): Promise<Walk | null> {
   if (nextPlace) return { ...walk, shard: nextPlace.shard, place: WALK_START }
   await control.database.run(sql`
     delete from ${users} where (organization_key, id) in (
-      select ${users.organizationKey}, ${users.id} from ${users} where ${isOpen} limit ${LABELLER_DELETE_ROWS})`)
+      select ${users.organizationKey}, ${users.id} from ${users} where ${isOpen} limit ${LABELER_DELETE_ROWS})`)
   return null
 }
 
