@@ -42,7 +42,7 @@ describe('a project with autoAttribute', () => {
     expect(attributions().map(({ traceKey }) => traceKey)).toEqual(isAnalyzed ? [traceKey] : [])
   })
 
-  it('analyzes feedback that arrives after a result, without a request', async ({ expect }) => {
+  it('analyzes feedback that arrives after a result, even if nobody requests it', async ({ expect }) => {
     const org = await newProject(true)
     const { trace_id, traceKey } = await traceOf(org)
     const result = () => org.ingest.get(`/api/v1/traces/${trace_id}/attribution`)

@@ -26,7 +26,7 @@ describe('two values', () => {
     expect(differenceOf(output as never, approved as never).changes).toHaveLength(1)
   })
 
-  it('don’t differ if only the order of their items does', () => {
+  it('don’t differ if only the order of their items differs', () => {
     expect(differenceOf(['a', 'b'], ['b', 'a'])).toMatchObject({ changes: [], formatChanges: [] })
   })
 

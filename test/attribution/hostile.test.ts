@@ -174,7 +174,8 @@ describe('a hostile trace', () => {
   const ofFields = (count: number, write: (index: number) => [string, Json]) =>
     Object.fromEntries(Array.from({ length: count }, (_, index) => write(index)))
 
-  // Unbounded comparison threw or took minutes in each of these cases; the suite's timeout catches that.
+  // Without bounds, the comparison threw an error or took minutes in each of these cases. The suite's timeout catches
+  // that.
   it.for<[string, SubjectDraft]>([
     ['an endless email address', inAnswer(`@ ${'a'.repeat(LENGTH)}`, 'fine')],
     ['a link made of dots', inAnswer(`https://${'.'.repeat(LENGTH)}x`, 'fine')],

@@ -196,7 +196,7 @@ describe("a project's daily model calls", () => {
     const reserved = [await reserve(now), await reserve(now + DAY_MS - 1), await reserve(now + 5)]
     expect(reserved).toEqual([true, true, false])
     expect(await reserve(now + DAY_MS)).toBe(true)
-    // If the clock is behind, calls are still added to the day that has begun.
+    // If the clock is behind, calls still count toward the day that has begun.
     expect(await reserve(now)).toBe(true)
     expect(await reserve(now + DAY_MS)).toBe(false)
     expect(await reserveModelCall(foreign, projectKey, { now: now + 9 * DAY_MS, limit: 2 })).toBe(false)

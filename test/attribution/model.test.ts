@@ -106,7 +106,7 @@ interface Schema {
   required: string[]
 }
 
-describe('an answer outside the schema', () => {
+describe('an answer that violates the schema', () => {
   const QUOTE = { span_id: 's2', path: 'output', quote: 'The sky is green' }
   const FAULTS = [
     ['is not JSON', { answer: 'I think it was the AI.' }, "it wasn't a JSON object"],
@@ -219,7 +219,7 @@ describe('a quote', () => {
     ['that is blank', { span_id: 's2', path: 'output', quote: '  ' }],
     ['from an unknown span', { span_id: 'elsewhere', path: 'output', quote: 'It is 12 months.' }],
     ['that is made up', { span_id: 's2', path: 'output', quote: 'It is 13 months.' }],
-  ] as const)('%s is left out, and the others are kept', async ([, quote], { expect }) => {
+  ] as const)('%s is left out, and other quotes are kept', async ([, quote], { expect }) => {
     const foundQuote = { span_id: 's2', path: 'output.answer', quote: '12 months' }
     const { result } = await askModelThat([{ answer: anAnswer({ quotes: [quote, foundQuote] }) }])
     expect(result?.attribution.evidence.map(({ note }) => note)).toEqual(['“12 months”'])
@@ -301,7 +301,7 @@ function fence([requests]: readonly ModelRequest[]) {
   }
 }
 
-/** Checks that each line in a request's fence is JSON, and returns the request without them. */
+/** Checks that each line in a request's fence is JSON, and returns the request without those lines. */
 function shapeOf(requests: readonly ModelRequest[]) {
   const { instructions = '', boundary, before, inside, after } = fence(requests)
   for (const line of inside) JSON.parse(line)
@@ -382,7 +382,7 @@ function abortedSoon(reason: Error): AbortSignal {
 }
 
 describe('Anthropic', () => {
-  it.for(['claude-sonnet-4-5', 'claude-3-haiku-20240307'])('answers as %s', async (model, { expect }) => {
+  it.for(['claude-sonnet-4-5', 'claude-3-haiku-20240307'])('answers with the model %s', async (model, { expect }) => {
     const { result, error, requests } = await askModelThat([ANSWERED], {
       settings: { ATTRIBUTION_MODEL: `anthropic/${model}` },
     })
@@ -460,7 +460,7 @@ describe('Workers AI', () => {
     expect(error).toMatchObject({ message: expected, isFinal: false })
   })
 
-  it('answers as its default model if it is bound and no model is named', async ({ expect }) => {
+  it('uses its default model if it is bound and no model is named', async ({ expect }) => {
     const models: string[] = []
     const AI = aBinding(async model => {
       models.push(model)

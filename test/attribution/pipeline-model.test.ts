@@ -43,7 +43,7 @@ describe('an attribution by a model', () => {
     const requests = await modelRequests()
     expect(requests).toHaveLength(1)
     const sentBody = JSON.stringify(requests[0]?.body)
-    // The model may name the project's own types, but no disabled type.
+    // The model may name the project's own types, but not a disabled type.
     expect(sentBody).toContain('It came too late.')
     const { enum: types } = schemaOf(requests[0]?.body.response_format).properties.error_type
     expect(types).toContain('late_delivery')
@@ -126,7 +126,7 @@ describe('an attribution by a model', () => {
   it.for([
     ['an invalid model name', [], { ATTRIBUTION_MODEL: 'gpt-5' }, /^ATTRIBUTION_MODEL must be one of/, 0],
     ['an invalid price', [], { ATTRIBUTION_INPUT_PRICE: 'cheap' }, /^ATTRIBUTION_INPUT_PRICE/, 0],
-    ['two answers outside the schema', [{ answer: 'It is 24 months' }], {}, /answer was invalid twice/, 2],
+    ['two answers that violate the schema', [{ answer: 'It is 24 months' }], {}, /answer was invalid twice/, 2],
     ['a rejected request', [{ status: 400 }], {}, /^The model's provider returned status 400/, 1],
   ] as const)('fails without a retry on %s', async ([, replies, settings, reason, requests], { expect }) => {
     const errors = vi.spyOn(console, 'error').mockImplementation(() => {})
@@ -142,7 +142,7 @@ describe('an attribution by a model', () => {
 })
 
 describe('an attribution by the rules', () => {
-  it('fails without a retry in a project that only has custom types', async ({ expect }) => {
+  it('fails without a retry in a project that has only custom types', async ({ expect }) => {
     vi.spyOn(console, 'error').mockImplementation(() => {})
     const { ask, org } = await newDisputed()
     await setType(org, 'late_delivery', OWN_TYPE)

@@ -103,7 +103,7 @@ describe('a request for an attribution', () => {
     },
   )
 
-  it('must come first, because the result is a 404 without one', async ({ expect }) => {
+  it('must come first, because until then the result is a 404', async ({ expect }) => {
     const { result } = await newDisputed()
     expect(await result()).toMatchObject({
       status: 404,
@@ -314,7 +314,7 @@ describe('the override', () => {
     expect(body).toMatchObject({ error_type: 'reviewer_mistake', override: { error_type: 'reviewer_mistake' } })
     expect(body.error_type_name).toBe(body.override.error_type_name)
     expect(before.error_type).not.toBe('reviewer_mistake')
-    // The last decision on each span is current.
+    // Only the last decision on each span counts.
     await review({ decision: 'accept' })
     expect((await result()).body).toMatchObject({ override: null, error_type: before.error_type })
   })

@@ -68,7 +68,7 @@ describe('the rules', () => {
     expect(answerTo(invented, new Set(others))).toMatchObject({ errorType: 'reviewer_mistake', alternatives: [] })
   })
 
-  it('fall back on the tie-breaking order if there is no evidence for any type', () => {
+  it('fall back to the tie-breaking order if there is no evidence for any type', () => {
     const candidates = distributionOver([], NONE)
     expect(candidates.map(({ errorType }) => errorType)).toEqual(TIE_ORDER)
     expect(candidates[0]?.probability).toBeCloseTo(1 / TIE_ORDER.length)

@@ -117,7 +117,7 @@ describe('the subject of an attribution', () => {
       stored
         .prepare('update spans set parent_id = ? where id = ? and trace_key = ?')
         .bind(spanId(12), spanId(7000), traceKey),
-      // A cycle of parents must not loop forever.
+      // A cycle of parents must not cause an infinite loop.
       stored
         .prepare('update spans set parent_id = ? where id = ? and trace_key = ?')
         .bind(spanId(7000), spanId(12), traceKey),
@@ -237,7 +237,7 @@ describe('the subject of an attribution', () => {
           .bind(count, base),
         database.prepare(`${numbers} insert into text_activations select ?2 + i, 0, ?2 + i from n`).bind(count, base),
       ])
-    // With several databases, each has a copy.
+    // If there are several databases, each has a copy.
     await Promise.all(databases.map(insert))
     await observe({ type: 'input', data: { chunks: ['see doc-01199.md'] } })
     const { knowledgeDocs, omitted } = await subjectOf(org, traceKey)

@@ -48,12 +48,12 @@ describe('words', () => {
     expect(words('Réservations')).toEqual(words('reservation'))
   })
 
-  it('exclude those that appear in every text, unless they are names', () => {
+  it('are left out if they appear in every text, unless they are names', () => {
     expect(words('The chair is for her')).toEqual(['chair'])
     expect(words('We asked Ben')).toContain('ben')
   })
 
-  it('are names if capitalization shows it', () => {
+  it('are recognized as names by their capitalization', () => {
     const names = (text: string) =>
       [...termsOf(text).words.values()].filter(({ isName }) => isName).map(word => word.text)
     expect(names('Then Ruth went home.')).toEqual(['Ruth'])

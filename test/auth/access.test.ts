@@ -147,7 +147,7 @@ describe('a Cloudflare Access user', () => {
 })
 
 describe('an email', () => {
-  it('without a user gives a 403 that names the email', async ({ expect }) => {
+  it('gives a 403 that names it if no user has it', async ({ expect }) => {
     const response = await team.page(await team.token({ email })).get(TRACES)
     expect(response.status).toBe(403)
     expect(response.body.details[0].message).toContain(email)

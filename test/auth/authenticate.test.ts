@@ -37,7 +37,7 @@ describe('a key while D1 is unreachable', () => {
     expect((await list(org.projectKey)).status).toBe(503)
   })
 
-  it('works for only 45 seconds if there are shards, because the epochs come with it', async ({ expect }) => {
+  it('works for only 45 seconds if there are shards, because epochs are looked up with the key', async ({ expect }) => {
     vi.spyOn(console, 'error').mockImplementation(() => {})
     const org = await newOrg()
     let isDown = false
@@ -83,7 +83,7 @@ describe('a key while D1 is slow', () => {
   })
 })
 
-it('is looked up again after a slow upload', async ({ expect }) => {
+it('a key is looked up again after a slow upload', async ({ expect }) => {
   const org = await newOrg()
   const key = await org.keyFor({})
   const upload = async (controller: ReadableStreamDefaultController) => {

@@ -130,7 +130,7 @@ describe('an experiment', () => {
     expect(next).toMatchObject({ datasetId: dataset.id, baseline: report.id, counts: { stillRight: 5 } })
   })
 
-  it('covers all pages of items with requests of up to 200 results', async ({ expect }) => {
+  it('reads all pages of items, and sends up to 200 results per request', async ({ expect }) => {
     const { org } = await newDataset(450)
     const { connection, fetch } = newConnection()
     const { countersign } = newWorkerClient(org, { fetch })
@@ -260,7 +260,7 @@ describe('an item', () => {
     expect(output).toHaveLength(id === items[4]?.id ? MAX_VALUE_BYTES - 2 : text.length)
   })
 
-  it('is sent with fewer other items if a proxy accepts less', async ({ expect }) => {
+  it('is sent with fewer other items if a proxy accepts only smaller requests', async ({ expect }) => {
     const { org } = await newDataset(9)
     const { connection, fetch } = newConnection()
     connection.before = ({ path, body }) =>
@@ -301,7 +301,7 @@ describe('traces that an item starts', () => {
     const listed: string[] = []
     for await (const { name } of countersign.traces.list({ metadata: { experiment_id: report.id } })) listed.push(name)
     expect(listed.sort()).toEqual(['another', 'another', 'triage', 'triage'])
-    // Outside of the experiment, nothing is marked.
+    // Outside the experiment, nothing is marked.
     await answer({ number: 0 })
     await pipeline.flush()
     const unmarked: unknown[] = []
@@ -456,7 +456,7 @@ describe('an interrupted experiment', () => {
     expect(lost.size).toBeGreaterThan(4)
   })
 
-  it('begun elsewhere needs only its id', async ({ expect }) => {
+  it('that began elsewhere needs only its id to continue', async ({ expect }) => {
     const { org, dataset, countersign, run } = await newRun(3)
     const id = crypto.randomUUID()
     const draft = { id, projectSlug: 'support', datasetId: dataset.id, runner: 'client', split: 'train' }

@@ -260,7 +260,7 @@ describe('the active prompt', () => {
     expect(sent.map(({ headers }) => headers.get('if-none-match'))).toEqual([null, '"1"'])
   })
 
-  it('is an error if none was ever loaded, or if it no longer exists', async ({ expect }) => {
+  it('is an error if it was never loaded, or if it no longer exists', async ({ expect }) => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const down = newClient(() => errorResponse(503, 'unavailable'))
     const thrown = expect(down.countersign.prompts.active('step')).rejects.toMatchObject({ status: 503 })

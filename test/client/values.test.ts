@@ -106,7 +106,7 @@ describe('a value that cannot be sent', () => {
     expect(delivered).toHaveLength(2)
   })
 
-  it('is not one whose field names are merely unusual', async ({ expect }) => {
+  it('is not a value that merely has unusual field names', async ({ expect }) => {
     const { countersign, sent } = newClient()
     const metadata = JSON.parse('{"__proto__": {"a": 1}, "constructor": 2}')
     const trace = countersign.startTrace('run', { metadata })
@@ -118,7 +118,7 @@ describe('a value that cannot be sent', () => {
     }
   })
 
-  it('is not one that JSON merely changes', async ({ expect }) => {
+  it('is not a value that JSON merely changes', async ({ expect }) => {
     const { countersign, sent, losses } = newClient()
     const trace = countersign.startTrace('run')
     const brackets = '\\"\\\\"["{'.repeat(200)

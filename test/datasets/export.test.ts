@@ -77,7 +77,7 @@ const allItems = async (dataset: Awaited<ReturnType<typeof newDataset>>, query =
   })
 }
 
-/** Inserts imported examples into the control database directly. Each one's `input` and `expected` are its number. */
+/** Inserts imported examples into the control database directly. An example's `input` and `expected` are its number. */
 async function insertExamples({ id }: { id: string }, count: number, { inputRef = null as string | null } = {}) {
   await env.DB.batch([
     env.DB.prepare(
@@ -93,7 +93,7 @@ async function insertExamples({ id }: { id: string }, count: number, { inputRef 
   ])
 }
 
-describe('an export as JSON lines', () => {
+describe('a JSON Lines export', () => {
   it('has the items as the list shows them, and a last line', async ({ expect }) => {
     const dataset = await newDataset()
     const { org, path, file } = dataset
@@ -201,7 +201,7 @@ describe('an export as JSON lines', () => {
   })
 })
 
-describe('an export as CSV', () => {
+describe('a CSV export', () => {
   const HEAD = 'id,spanId,traceId,decision,by,at,errorType,promptVersionId,split,stale,excluded,note,input,state,output'
 
   it('has a column for each field of the outputSchema', async ({ expect }) => {
@@ -319,7 +319,7 @@ describe('an export as CSV', () => {
   }
 })
 
-describe('an export as chats', () => {
+describe('a chat export', () => {
   it('has the conversations of the train split, without excluded or stale items', async ({ expect }) => {
     const dataset = await newDataset()
     const ids = await dataset.add(
@@ -375,7 +375,7 @@ describe('an export as chats', () => {
 })
 
 describe('an export in several files', () => {
-  it('has each item of its version once, although the dataset changes in between', async ({ expect }) => {
+  it('has each item of its version once, even if the dataset changes in between', async ({ expect }) => {
     const dataset = await newDataset()
     const { org, file, version } = dataset
     const reviewed = await newItem(org, {})
@@ -399,7 +399,7 @@ describe('an export in several files', () => {
     expect((await file(`format=jsonl&version=${before}&cursor=${cursor}`)).status).toBe(200)
   })
 
-  it('loses items whose traces are deleted in the meantime', async ({ expect }) => {
+  it('leaves out items whose traces are deleted between its files', async ({ expect }) => {
     const dataset = await newDataset()
     const { file, org } = dataset
     const deleted = await newItem(org, {})

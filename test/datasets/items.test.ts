@@ -206,7 +206,7 @@ describe('a decision', () => {
 })
 
 describe('an item of a conversation', () => {
-  it('shares a split with the others, and repeated inputs share one even without a conversation', async ({
+  it('shares a split with the others in it, and equal inputs share a split outside conversations too', async ({
     expect,
   }) => {
     const { org, items } = await newDataset()
@@ -219,7 +219,7 @@ describe('an item of a conversation', () => {
 })
 
 describe('the items of a dataset', () => {
-  it('are listed page by page, the newest trace first, each once', async ({ expect }) => {
+  it('are listed once each, page by page, newest trace first', async ({ expect }) => {
     const { org, dataset, items } = await newDataset()
     for (let index = 0; index < 5; index++)
       await (await newStep(org, { input: { index } })).review({ decision: 'accept' })

@@ -21,7 +21,7 @@ const accept = async ({ api }: Tenant, spanId: string) => {
 const datasetOf = async (tenant: Tenant) =>
   (await tenant.api.get(`/api/datasets?${projectOf(tenant)}`)).body.datasets[0]
 
-it('a dataset has each item from all databases once, and an epoch changes no version', async () => {
+it('a dataset has each item from all databases once, and a new epoch changes no version', async () => {
   const { tenant, traces } = await newHistory()
   for (const { spanId } of traces) await accept(tenant, spanId)
   const { id, version } = await datasetOf(tenant)

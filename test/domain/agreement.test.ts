@@ -157,7 +157,7 @@ describe("Krippendorff's α", () => {
     expect(alphaOf(FLEISS)).toBeCloseTo(1 - ((1 - kappa) * 179) / 180, 12)
   })
 
-  it('agrees with the disagreements counted pair by pair, for any units', ({ expect }) => {
+  it('is the same if disagreements are counted pair by pair, for any units', ({ expect }) => {
     fc.assert(
       fc.property(someUnits, units => {
         const pairable = units.filter(({ length }) => length > 1)

@@ -113,7 +113,7 @@ describe('assigning spans', () => {
     expect(shown(share(left, sharing))).toEqual([])
   })
 
-  it("gives nobody more than the maximum, and doesn't take spans from others instead", ({ expect }) => {
+  it('gives nobody more than the maximum, and leaves a span with its assignee if nobody can take it', ({ expect }) => {
     const spans = [aSpan('1'), aSpan('2', ['cy']), aSpan('3')]
     const open = new Map([
       ['ada', { total: 1, waiting: 0 }],

@@ -42,7 +42,7 @@ describe('a binomial draw', () => {
     expect(statistic).toBeLessThan(outcomes + 4 * Math.sqrt(2 * outcomes))
   })
 
-  it('is certain for the probabilities 0 and 1, and without trials', ({ expect }) => {
+  it('is certain for the probabilities 0 and 1, and if there are no trials', ({ expect }) => {
     const random = seededRandom(1)
     expect([drawBinomial(random, 9, 0), drawBinomial(random, 9, 1), drawBinomial(random, 0, 0.5)]).toEqual([0, 9, 0])
   })
@@ -70,7 +70,7 @@ describe('a bootstrap interval', () => {
   })
 
   it('for α contains the true α in about 95% of samples', ({ expect }) => {
-    // Each rater gives either label with probability 1/2 and, in half of the units, both copy one: α = 1/2.
+    // Each rater gives either label with probability 1/2, and in half of the units, both give the same one: α = 1/2.
     const random = seededRandom(7)
     let covered = 0
     for (let sample = 0; sample < 200; sample++) {
@@ -87,7 +87,7 @@ describe('a bootstrap interval', () => {
     expect(covered).toBeLessThanOrEqual(199)
   })
 
-  it('contains 0 for raters who vote at random, and narrows with more of them', ({ expect }) => {
+  it('contains 0 for raters who vote at random, and narrows as their number grows', ({ expect }) => {
     const [, few] = intervalsOf([25, 50, 25], UNITS)
     const [, many] = intervalsOf([2500, 5000, 2500], UNITS)
     for (const interval of [few, many]) {

@@ -28,7 +28,7 @@ describe('chatMessages', () => {
     expect(chatMessages(JSON.stringify(input), JSON.stringify(expected))).toEqual(messages)
   })
 
-  it('has nothing to write without an input', ({ expect }) => {
+  it('writes nothing if there is no input', ({ expect }) => {
     expect(chatMessages('null', '"Hello"')).toBeUndefined()
   })
 })

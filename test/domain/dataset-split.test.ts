@@ -30,7 +30,7 @@ describe("an item's default split", () => {
 
   it('never changes', ({ expect }) => {
     const groups = ['', 'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i']
-    // By hand: printf 'group:a' | sha256sum starts with 0a5…, under a fifth of 2 ** 32.
+    // By hand: the output of printf 'group:a' | sha256sum starts with 0a5…, which is under a fifth of 2 ** 32.
     expect(groups.filter(group => defaultSplit({ group, inputHash: 'x' }) === 'test')).toEqual(['a', 'i'])
   })
 })

@@ -73,7 +73,7 @@ describe('a gate', () => {
     expect(checkGate(gate(fields), experiment, NOW)).toEqual({ met: unmet.length === 0, unmet })
   })
 
-  it('has none of its conditions met without an experiment', ({ expect }) => {
+  it('meets none of its conditions if there is no experiment', ({ expect }) => {
     const fields = { minItems: 1, maxRegressed: 0, maxAgeDays: 30 }
     expect(checkGate(gate(fields), undefined, NOW)).toEqual({
       met: false,

@@ -16,15 +16,15 @@ describe('the outcome of a candidate', () => {
   it.for<[string, Json, Json, Judgment['outcome']]>([
     ['the same text', TEXT, TEXT, 'passed'],
     ['other whitespace and case', TEXT, '  the refund\n\ttakes 5 DAYS. ', 'passed'],
-    ['another text', TEXT, OTHER_TEXT, 'unjudged'],
+    ['different text', TEXT, OTHER_TEXT, 'unjudged'],
     ['no text', TEXT, '', 'failed'],
-    ['a blank text', TEXT, ' \n', 'failed'],
-    ['a text instead of nothing', '', TEXT, 'failed'],
-    ['null instead of a text', TEXT, null, 'failed'],
-    ['an object instead of a text', TEXT, { text: TEXT }, 'failed'],
-    ['a word instead of a text', TEXT, 'Refunded', 'unjudged'],
+    ['blank text', TEXT, ' \n', 'failed'],
+    ['text instead of nothing', '', TEXT, 'failed'],
+    ['null instead of text', TEXT, null, 'failed'],
+    ['an object instead of text', TEXT, { text: TEXT }, 'failed'],
+    ['a word instead of text', TEXT, 'Refunded', 'unjudged'],
     ['another word', 'refund', 'complaint', 'failed'],
-    ['a text instead of a word', 'refund', 'It is a refund', 'failed'],
+    ['text instead of a word', 'refund', 'It is a refund', 'failed'],
     ['a word in a different case', 'refund', 'Refund', 'passed'],
     ['64 characters', 'a'.repeat(64), 'b', 'failed'],
     ['64 characters of two units each', '😀'.repeat(64), 'b', 'failed'],
@@ -37,27 +37,27 @@ describe('the outcome of a candidate', () => {
     ['another boolean', true, false, 'failed'],
     ['false instead of null', null, false, 'failed'],
     ['0 instead of null', null, 0, 'failed'],
-    ['a text instead of null', null, TEXT, 'failed'],
+    ['text instead of null', null, TEXT, 'failed'],
     ['the same null', null, null, 'passed'],
     ['-0', 0, -0, 'passed'],
     ['a different order of fields', { a: 1, b: TEXT }, { b: TEXT, a: 1 }, 'passed'],
     ['a null instead of a missing field', {}, { a: null }, 'failed'],
     ['a missing field instead of null', { a: null }, {}, 'failed'],
-    ['a missing text', { a: TEXT, b: 1 }, { b: 1 }, 'failed'],
+    ['missing text', { a: TEXT, b: 1 }, { b: 1 }, 'failed'],
     ['a missing object', { a: { b: TEXT } }, {}, 'failed'],
     ['a missing empty object', { a: {} }, {}, 'failed'],
     ['a missing empty array', { a: [] }, {}, 'failed'],
     ['an added number', { a: 1 }, { a: 1, b: 2 }, 'failed'],
-    ['an added text', { a: 1 }, { a: 1, b: TEXT }, 'unjudged'],
+    ['added text', { a: 1 }, { a: 1, b: TEXT }, 'unjudged'],
     ['an added empty array', { a: 1 }, { a: 1, b: [] }, 'failed'],
-    ['another field and another text', { a: 1, b: TEXT }, { a: 2, b: OTHER_TEXT }, 'failed'],
-    ['another text within', { a: [{ b: TEXT }] }, { a: [{ b: OTHER_TEXT }] }, 'unjudged'],
+    ['a different field and different text', { a: 1, b: TEXT }, { a: 2, b: OTHER_TEXT }, 'failed'],
+    ['different text within', { a: [{ b: TEXT }] }, { a: [{ b: OTHER_TEXT }] }, 'unjudged'],
     ['an array instead of an object', {}, [], 'failed'],
     ['an object instead of an array', [1], { 0: 1 }, 'failed'],
     ['one item fewer', [1, 2], [1], 'failed'],
     ['one item more', [1], [1, 2], 'failed'],
-    ['one text fewer', [TEXT, TEXT], [TEXT], 'failed'],
-    ['one text more', [TEXT], [TEXT, OTHER_TEXT], 'unjudged'],
+    ['one string fewer', [TEXT, TEXT], [TEXT], 'failed'],
+    ['one string more', [TEXT], [TEXT, OTHER_TEXT], 'unjudged'],
     ['no items', [1], [], 'failed'],
     ['items instead of none', [], [1], 'failed'],
     ['a different order of items', ['a', 'b'], ['b', 'a'], 'failed'],
@@ -80,7 +80,7 @@ describe('the outcome of a candidate', () => {
     ['beyond a tolerance', { type: 'number', tolerance: 0.5 }, 1, 1.51, 'failed'],
     ['a tolerance within', { type: 'number', tolerance: 1 }, { a: [1, TEXT] }, { a: [2, TEXT] }, 'passed'],
     ['a tolerance and other types', { type: 'number', tolerance: 9 }, 1, '1', 'failed'],
-    ['a tolerance and texts', { type: 'number', tolerance: 9 }, TEXT, OTHER_TEXT, 'unjudged'],
+    ['a tolerance and text', { type: 'number', tolerance: 9 }, TEXT, OTHER_TEXT, 'unjudged'],
     ['an ignored part', { paths: { note: { type: 'ignore' } } }, { a: 1, note: TEXT }, { a: 1, note: null }, 'passed'],
     ['a missing ignored part', { paths: { note: { type: 'ignore' } } }, { a: 1, note: { b: 1 } }, { a: 1 }, 'passed'],
     ['an added ignored part', { paths: { 'a.b': { type: 'ignore' } } }, {}, { a: { b: 1 } }, 'passed'],
@@ -106,7 +106,7 @@ describe('the outcome of a candidate', () => {
   it.for<[string, Json, string, string, Judgment['outcome']]>([
     ['an enum', LISTED, 'Wrong tone', 'Missing facts', 'failed'],
     ['an enum in a different case', LISTED, 'Wrong tone', 'wrong tone', 'failed'],
-    ['an enum and a text', LISTED, 'Wrong tone', OTHER_TEXT, 'failed'],
+    ['an enum and text', LISTED, 'Wrong tone', OTHER_TEXT, 'failed'],
     ['a const', { const: 'Wrong tone' }, 'Wrong tone', OTHER_TEXT, 'failed'],
     ['a string', { type: 'string' }, 'Wrong tone', OTHER_TEXT, 'unjudged'],
     ['a reference', { $ref: '#/$defs/a', $defs: { a: LISTED } }, 'Wrong tone', OTHER_TEXT, 'failed'],
@@ -138,7 +138,7 @@ describe('the outcome of a candidate', () => {
     }
   })
 
-  it('can match an explicit text rule even if the schema lists strings', ({ expect }) => {
+  it('follows an explicit text rule even if the schema enumerates strings', ({ expect }) => {
     const schema = { enum: ['Wrong tone'] }
     expect(judgeOne('Wrong tone', 'wrong tone', { type: 'text' }, schema).outcome).toBe('passed')
   })
@@ -147,7 +147,7 @@ describe('the outcome of a candidate', () => {
     ['agrees with an alternative', [1, 2], 2, 'passed', []],
     ['differs strictly from all', [1, 2], 3, 'failed', ['']],
     [
-      'differs from one only in a text',
+      'differs from one only in its text',
       [
         { a: 1, b: TEXT },
         { a: 2, b: TEXT },

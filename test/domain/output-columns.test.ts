@@ -6,7 +6,7 @@ describe('the columns of a schema', () => {
   it.for([
     ['its properties', { properties: { b: {}, a: { type: 'object', properties: { c: {} } } } }, ['b', 'a']],
     ['the properties it refers to', { $ref: '#/$defs/a~1b', $defs: { 'a/b': { properties: { x: {} } } } }, ['x']],
-    ['none for a text', { type: 'string' }, []],
+    ['none for text', { type: 'string' }, []],
     ['none for a cycle', { $ref: '#' }, []],
     ['none for an unknown reference', { $ref: '#/$defs/Answer' }, []],
     ['none for a remote reference', { $ref: 'https://example.com/schema.json' }, []],

@@ -18,7 +18,7 @@ describe('the preview of an output', () => {
     ['the text of an object with one field', { answer: 'Yes' }, 'Yes'],
     ['the text of a message', { role: 'assistant', content: 'Yes' }, 'Yes'],
     [
-      'the texts of a message in parts',
+      'the text of a message in parts',
       {
         role: 'assistant',
         content: [{ type: 'text', text: 'One.' }, { type: 'image' }, { type: 'text', text: 'Two.' }],
@@ -95,7 +95,7 @@ describe('the preview of an input', () => {
     expect(askedOf(...inputs)).toBe(preview)
   })
 
-  it('shows the last user message of messages that arrived one at a time', ({ expect }) => {
+  it('shows the last user message even if messages arrived one at a time', ({ expect }) => {
     const messages = [system, question].map(message => ({ json: JSON.stringify(message), isMessage: true }))
     expect(inputPreview(messages)).toBe('How long is the warranty?')
     expect(inputPreview([{ json: '{"topic":"a"}', isMessage: false }, ...messages])).toBe('How long is the warranty?')

@@ -98,7 +98,7 @@ describe('the agreement of reviewers', () => {
     expect(values(other)).toEqual(values(one))
   })
 
-  it('is undefined without votes, or if all votes are the same', ({ expect }) => {
+  it('is undefined if there are no votes, or if all votes are the same', ({ expect }) => {
     const nothing = { value: null, interval: null }
     expect(report([])).toMatchObject({
       all: { decision: { outputs: 0, agreement: nothing, alpha: nothing } },

@@ -52,7 +52,7 @@ describe('an added epoch', () => {
     expect(parseEpochs(text).length).toBeLessThanOrEqual(6)
   })
 
-  it(`is left out after ${MAX_EPOCHS} with different shards`, () => {
+  it(`is left out after ${MAX_EPOCHS} epochs with different shards`, () => {
     const full = formatEpochs(Array.from({ length: MAX_EPOCHS }, (_, index) => ({ from: index, shards: [index] })))
     expect(added(full, [1, 2])).toBe(full)
     const less = formatEpochs(parseEpochs(full).slice(1))
@@ -64,7 +64,7 @@ describe('a trace whose shard changes when an epoch begins', () => {
   const id = '00000001-0000-5000-8000-000000000000'
   const epochs = parseEpochs(`0@1.2 ${FROM}@3 ${2 * FROM}@1.2`)
 
-  it('may already be in the next shard shortly before that', () => {
+  it('may already be in the next shard shortly before the epoch begins', () => {
     expect(shardsOfTrace(id, epochs, FROM - MAX_CLOCK_DIFFERENCE_MS - 1)).toEqual([2])
     expect(shardsOfTrace(id, epochs, FROM - MAX_CLOCK_DIFFERENCE_MS)).toEqual([3, 2])
   })

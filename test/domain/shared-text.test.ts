@@ -95,7 +95,7 @@ describe('the text of an output', () => {
   it.for([
     ['null', null],
     ['a number', 42],
-    ['a short text', 'refund'],
+    ['short text', 'refund'],
     ['a short message', { role: 'assistant', content: 'refund' }],
     ['an empty object', {}],
     ['an empty list', []],
@@ -112,8 +112,8 @@ describe('the text of an output', () => {
   })
 
   it.for([
-    ['another text', OTHER],
-    ['a text with something before it', `Yes. ${TEXT}`],
+    ['different text', OTHER],
+    ['text with something before it', `Yes. ${TEXT}`],
     ['an object with a second field', { answer: TEXT, confidence: 0.9 }],
     [
       'a conversation that ends with a question',
@@ -138,7 +138,7 @@ describe('the text of an output', () => {
   })
 })
 
-/** `inFormOf` on values. */
+/** Runs `inFormOf` on values instead of JSON strings. */
 function written(approved: Json, { from, to }: { from: Json; to: Json }): Json | undefined {
   const json = inFormOf(JSON.stringify(approved), { from: JSON.stringify(from), to: JSON.stringify(to) })
   return json === undefined ? undefined : JSON.parse(json)
@@ -200,7 +200,7 @@ describe('a correction', () => {
     )
   })
 
-  it('keeps fields named like properties of objects', ({ expect }) => {
+  it('keeps a field named __proto__', ({ expect }) => {
     const from = JSON.parse(`{"__proto__": "${TEXT}"}`)
     const ofObject = written(OTHER, { from: TEXT, to: from })
     expect(JSON.stringify(ofObject)).toBe(`{"__proto__":"${OTHER}"}`)

@@ -41,7 +41,7 @@ describe("Wilson's interval", () => {
     )
   })
 
-  it('ends at 0 without successes, and at 1 without failures', ({ expect }) => {
+  it('ends at 0 if nothing succeeds, and at 1 if nothing fails', ({ expect }) => {
     for (let n = 1; n < 2000; n++) {
       expect(wilsonInterval(0, n)?.low).toBe(0)
       expect(wilsonInterval(n, n)?.high).toBe(1)
@@ -127,7 +127,7 @@ describe("Fisher's exact test", () => {
     }
   })
 
-  it('is 1 without decisions in a sample, and stays finite for large samples', ({ expect }) => {
+  it('is 1 if a sample has no decisions, and stays finite for large samples', ({ expect }) => {
     expect(fisherP({ successes: 0, n: 0 }, { successes: 3, n: 10 })).toBe(1)
     expect(fisherP({ successes: 0, n: 0 }, { successes: 0, n: 0 })).toBe(1)
     expect(fisherPLower({ successes: 0, n: 0 }, { successes: 3, n: 10 })).toBe(1)
@@ -153,7 +153,7 @@ describe("Newcombe's interval for a difference", () => {
     expect(interval?.high).toBeCloseTo(high, 4)
   })
 
-  it('is null without decisions in a sample', ({ expect }) => {
+  it('is null if a sample has no decisions', ({ expect }) => {
     const [none, some] = [
       { n: 0, successes: 0 },
       { n: 5, successes: 3 },
@@ -199,7 +199,7 @@ describe("McNemar's exact test", () => {
     [0, 0],
     [5, 0],
     [2, 3],
-  ] as const)('is null with too few pairs: %d and %d', ([first, second], { expect }) => {
+  ] as const)('is null if there are too few pairs: %d and %d', ([first, second], { expect }) => {
     expect(mcNemarP(first, second)).toBeNull()
   })
 

@@ -52,7 +52,7 @@ describe('a tally', () => {
     )
   })
 
-  it("doesn't depend on the order of results, or on being stored in between", ({ expect }) => {
+  it("doesn't depend on the order of results, or on whether it's stored in between", ({ expect }) => {
     fc.assert(
       fc.property(someResults, someResults, (first, second) => {
         const stored = new Tally(JSON.parse(JSON.stringify(tallied(second))))

@@ -3,7 +3,7 @@ import { describe, it } from 'vitest'
 import { diffLines, type LineChange } from '../../src/domain/text-diff.ts'
 import { MAX_CONTENT_BYTES, MAX_DIFF_EDITS } from '../../src/limits.ts'
 
-/** The text before or after a diff: the diff's lines, except those with one of the ops. */
+/** The text before or after a diff: the diff's lines, except those with the given op. */
 const without = (op: LineChange['op'], lines: readonly LineChange[]): string =>
   lines
     .filter(line => line.op !== op)

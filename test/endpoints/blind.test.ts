@@ -12,9 +12,9 @@ import { differenceOf, type Place, pathsOf, type Seen, see, seeTools } from '../
 import { receive, sendNow } from '../support/webhooks.ts'
 
 /*
- * Under a blind policy, reviewers can't see what others do with a span until it's decided. In these tests, everybody
- * whom the policy applies to reads everything, and their agents call every tool, before and after other people vote,
- * comment, and claim spans, and an engine answers. A webhook asks for every event.
+ * Under a blind policy, reviewers can't see what others do with a span until there's a decision. In these tests,
+ * everybody whom the policy applies to reads everything, and their agents call every tool, before and after other
+ * people vote, comment, and claim spans, and an engine answers. A webhook asks for every event.
  */
 
 /** A word in everything that others write. */
@@ -38,7 +38,7 @@ interface Deed {
   now: (others: Others, place: BlindPlace) => Promise<unknown>
 }
 
-/** A step whose outputs are offered to reviewers only if a rule adds them, and a step whose outputs are decided. */
+/** A step whose outputs are offered to reviewers only if a rule adds them, and a step whose outputs have decisions. */
 const [RARE_STEP, DECIDED_STEP] = ['rare', 'decided']
 
 const ACCEPT = { decision: 'accept' }
@@ -286,7 +286,7 @@ async function newAnswerable(org: Org, { prompt }: World, adjudicator: Client) {
   return { places: [named, corrected, rare], problem, answer, paths }
 }
 
-/** The walk's values for parameters that accept any value. The walk skips parameters without a value here. */
+/** The walk's values for parameters that accept any value. The walk skips parameters that have no value here. */
 const valuesIn = ({ world, places, later, annId, bobId, errorType }: Awaited<ReturnType<typeof newBlindWorld>>) => {
   const [today, spanIds] = [new Date().toISOString(), places.map(({ spanId }) => spanId)]
   const types = ['reasoning_error', errorType]
@@ -426,8 +426,8 @@ function differences(before: ReadonlyMap<string, Seen>, after: ReadonlyMap<strin
 }
 
 /**
- * What differs between two pages of the queue, besides its counts and the spans that left it. No span may enter it,
- * unless it takes the place of one that left a full page.
+ * What differs between two pages of the queue, besides its counts and the spans that left it. A span may enter the
+ * queue only in place of a span that left a full page.
  */
 function differenceInQueue(path: string, then: Seen, now: Seen | undefined): string | undefined {
   if (!now || then.status !== 200 || now.status !== 200) return differenceOf(then, now)

@@ -367,7 +367,7 @@ describe.skipIf(isSharded)('platform calls', () => {
     // trace, the count, and the new dataset, its index, and its position.
     expect(await decideAll({ decision: 'accept' })).toMatchObject({ d1RoundTrips: 2, rowsWritten: 20 * 6 + 1 + 1 + 3 })
     // The number of current decisions is unchanged, so the counts aren't written. Because a root may still have an
-    // earlier decision's item, the trace's items are due, which takes the trace and its index.
+    // earlier decision's item, the trace's items are due, which writes the trace and its index.
     expect(await decideAll({ decision: 'accept', comment: 'Sure' })).toMatchObject({ rowsWritten: 20 * 8 + 1 + 1 + 2 })
     // One count row changes: fewer acceptances and more corrections. Each correction adds a case and its index.
     // Together, they add a count, and the problem's id and its index.
@@ -396,7 +396,7 @@ describe.skipIf(isSharded)('platform calls', () => {
     expect(await decide(third, { decision: 'accept' })).toMatchObject({ d1RoundTrips: 2, rowsWritten: 7 + 2 })
   })
 
-  it('a page of problems takes two round trips and writes nothing, or stores new ids in one more', async ({
+  it('a page of problems takes two round trips and writes nothing, or takes one more to store new ids', async ({
     expect,
   }) => {
     const { org, review } = await newReviewed('Yes')
@@ -545,7 +545,7 @@ describe.skipIf(isSharded)('platform calls', () => {
     expect(await post(outputs.slice(2))).toEqual({ ...NOTHING, d1RoundTrips: 2 })
   })
 
-  it('an attribution run takes six round trips and ten rows, or two and none for a finished job', async ({
+  it('an attribution run takes six round trips and ten rows, or two trips and no rows for a finished job', async ({
     expect,
   }) => {
     const { askAsync, job } = await newDisputed()

@@ -21,8 +21,8 @@ import { anExport, anExportedSpan, exportSpans } from '../support/telemetry.ts'
 import { receive } from '../support/webhooks.ts'
 
 /*
- * Makes every call from a request to D1, R2, the queue, or the limiter fail in every possible way. Time is simulated,
- * and advances, to the next timer, only while nothing but a hanging call is in flight. The tests therefore measure how
+ * Makes every call from a request to D1, R2, the queue, or the limiter fail in every possible way. Time is simulated.
+ * It advances to the next timer only while nothing but a hanging call is in flight. The tests therefore measure how
  * long the service waits, no matter how slow the machine is.
  *
  * `npm test` tries a fifth of the combinations, or more if a request makes few calls: every fault on every request, and
@@ -39,7 +39,7 @@ const EXPORTER_TIMEOUT_MS = 10_000
 const timeoutOf = ({ family, location }: Contract) =>
   family === 'otlp' ? EXPORTER_TIMEOUT_MS : CLIENT_TIMEOUT_MS + (location === 202 ? ATTRIBUTION_WAIT_MS : 0)
 
-/** Whether a request must be sent again to finish. A request that only starts a job never has its result. */
+/** Whether a request must be sent again to finish. A request that only starts a job never returns its result. */
 const isUnfinished = ({ location, responses }: Contract, response: ApiResponse): boolean =>
   statusesOf(response).includes(503) || (location === 202 && 200 in responses && response.status === 202)
 
@@ -404,7 +404,10 @@ const COUNTERS: Readonly<Record<string, string[]>> = {
   ...(isSharded && { problem_ids: [] }),
 }
 
-/** Tables that sending events can change at any time, with the columns to count. `recorded_events` has the events. */
+/**
+ * Tables that can change at any time because events are sent, with the columns to count. `recorded_events` has the
+ * events.
+ */
 const SENDING: Readonly<Record<string, string[]>> = { webhooks: ['id'], webhook_events: [], webhook_deliveries: [] }
 
 interface Counting {

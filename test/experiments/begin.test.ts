@@ -169,7 +169,7 @@ describe('starting an experiment', () => {
     expect((await (await begin({ version })).itemIds()).sort()).toEqual([spanId, ids[1], ids[2]].sort())
   })
 
-  it('takes the items as they were at a version', async ({ expect }) => {
+  it('uses the items as they were at a version', async ({ expect }) => {
     const { org, ids, add, begin, post, datasetId } = await newBench(twenty.slice(0, 2))
     const { version } = (await org.read.get(`/api/datasets/${datasetId}/items`)).body
     const [added = ''] = await add([{ expected: 3 }])
@@ -330,7 +330,7 @@ describe('an experiment on a step that is renamed', () => {
   })
 })
 
-describe('an experiment on a dataset that is renamed away', () => {
+describe('an experiment whose items leave its dataset when a rename is undone', () => {
   it('cannot be finished while items are pending, because they would not become errors', async ({ expect }) => {
     const { org, ids, add } = await newBench([{ expected: 1 }])
     const rename = (names: object) => org.owner.put(`/api/projects/${org.project.id}/step-names`, { names })
@@ -349,7 +349,7 @@ describe('an experiment on a dataset that is renamed away', () => {
 })
 
 describe("an experiment's items", () => {
-  it('have the values that they had, and the candidate output', async ({ expect }) => {
+  it('have their values from when the experiment began, and the candidate output', async ({ expect }) => {
     const { org, begin } = await newBench()
     const { spanId, id, review, observe } = await newStep(org, { output: { total: 12, note: 'So it is.' } })
     await observe({ span_id: spanId, type: 'state', key: 'chunks', data: ['24'] })

@@ -111,7 +111,7 @@ describe('deleting a trace while its result is stored', () => {
     return org.bearer(bindings)
   }
 
-  it('loses the result, and no other', async ({ expect }) => {
+  it('loses that result, and no other', async ({ expect }) => {
     const bench = await newBench([{ expected: 1 }])
     const [imported = ''] = bench.ids
     const deleted = await newStep(bench.org)

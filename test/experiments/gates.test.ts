@@ -36,7 +36,7 @@ async function newProof(items = 4) {
       if (set.status !== 200) throw new Error(JSON.stringify(set.body))
       return set.body
     },
-    /** Runs a version on the dataset. Results repeat if there are more items. */
+    /** Runs a version on the dataset. If there are more items than fates, the fates repeat. */
     prove: async (fates: Fate[], fields: object = {}) => {
       const run = await bench.begin({ promptVersionId: versionId, ...fields })
       const ids = (await run.itemIds()).toSorted()
@@ -231,7 +231,7 @@ describe('a version meets a gate', () => {
     expect((await activate()).body.details).toMatchObject([{ path: 'maxAgeDays' }])
   })
 
-  it('not at all without an experiment', async ({ expect }) => {
+  it('not at all if there is no experiment', async ({ expect }) => {
     const { setGate, state, activate } = await newProof(1)
     await setGate({ minItems: 2, minPassRate: 0.9 })
     expect(await state()).toMatchObject({
@@ -352,7 +352,7 @@ describe('a version meets a gate', () => {
     expect((await other.state(versionId)).experimentId).toBeNull()
   })
 
-  it('as its report says, which is null without a gate or a version', async ({ expect }) => {
+  it('as its report says, which is null if there is no gate or no version', async ({ expect }) => {
     const { setGate, prove } = await newProof(1)
     const [tried, untied] = [await prove(['passed']), await prove(['passed'], { promptVersionId: undefined })]
     expect((await tried.report()).gate).toBeNull()
@@ -515,7 +515,7 @@ function beforeActivation(act: () => Promise<unknown>, hasGate: boolean) {
   )
 }
 
-describe('an activation is decided again', () => {
+describe('an activation is checked again', () => {
   const racing = async (
     { org, path, gatePath, versionId }: Awaited<ReturnType<typeof newProof>>,
     act: () => Promise<unknown>,
@@ -577,7 +577,7 @@ describe('an activation is decided again', () => {
     expect(await proof.audited('prompt.activate')).toEqual([{ ...entry, reason: null }])
   })
 
-  it('unless the gate is deleted in the meantime', async ({ expect }) => {
+  it('and succeeds if the gate is deleted in the meantime', async ({ expect }) => {
     const proof = await newProof(1)
     await proof.setGate({})
     await proof.prove(['passed'])
@@ -585,7 +585,7 @@ describe('an activation is decided again', () => {
     expect(await proof.active()).toBe(proof.versionId)
   })
 
-  it('and not rejected if somebody overrides the gate for it in the meantime', async ({ expect }) => {
+  it('and succeeds if somebody activates the same version with an override in the meantime', async ({ expect }) => {
     const proof = await newProof(1)
     await proof.setGate({})
     await proof.prove(['passed'])

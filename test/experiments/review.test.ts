@@ -209,7 +209,7 @@ describe('a decision on an output', () => {
     expect(await report()).toMatchObject({ state: 'cancelled', counts: { passed: 1, unjudged: 0 }, pending: 1 })
   })
 
-  it('is rejected past 20 alternatives', { timeout: 60_000 }, async ({ expect }) => {
+  it('is rejected if the item already has 20 alternatives', { timeout: 60_000 }, async ({ expect }) => {
     const bench = await newBench([{ expected: 'some words' }])
     const [itemId = ''] = bench.ids
     const accept = async (output: string) => {

@@ -63,7 +63,7 @@ describe("a prompt's watch", () => {
     expect(watched.interval.high).toBeLessThan(1)
   })
 
-  it('keeps what the last look showed until the next one', async ({ expect }) => {
+  it('keeps what the last look showed until the next look', async ({ expect }) => {
     const { watch, decided, firstId, replace } = await newWatched()
     const versionId = await replace(30, 0, firstId)
     await decided(versionId, 20, 0)
@@ -108,7 +108,7 @@ describe("a prompt's watch", () => {
     await correct(late)
     await decided(versionId, 20, 0)
     expect(await watch()).toMatchObject({ before: { n: 25, accepted: 20 } })
-    // After the look.
+    // These decisions come after the look.
     await correct(later)
     expect(await watch()).toMatchObject({ before: { n: 25, accepted: 20 } })
   })
@@ -118,7 +118,7 @@ describe("a prompt's watch", () => {
     const versionId = await replace(5, 5, firstId)
     const outputs = await produce(versionId, 3)
     await correct(outputs.slice(0, 2))
-    // Corrected, then accepted by somebody else: the first counts.
+    // The first decision counts. Here, a correction is followed by somebody else's decision.
     const { client } = await reviewerOf(org)
     await decide(outputs.slice(0, 2), { decision: 'correct', approvedOutput: 'Yes' }, client)
     await accept(outputs.slice(2))
@@ -155,11 +155,11 @@ describe("a prompt's watch", () => {
     expect(await watch()).toMatchObject({ after: { n: 1, accepted: 0 } })
   })
 
-  it('counts decisions for the version that the span named at the time, since the activation', async ({ expect }) => {
+  it('counts decisions since the activation, for the version that the span named at the time', async ({ expect }) => {
     const { watch, produce, accept, firstId, addVersion, activate, decided } = await newWatched()
     await decided(firstId, 2, 0)
     const versionId = await addVersion()
-    // Tried before its activation.
+    // The version is tried before its activation.
     await decided(versionId, 3, 0)
     const tried = await produce(versionId, 1)
     await activate(versionId)
@@ -213,7 +213,7 @@ describe("a prompt's watch", () => {
       after: { n: 0 },
       looks: [],
     })
-    // Several activations in one minute.
+    // The next activations happen within one minute.
     const third = await addVersion()
     await activate(third)
     await activate(second)
@@ -236,7 +236,7 @@ describe("a prompt's watch", () => {
     const [purged = '', deleted = ''] = await decided(versionId, 2, 0)
     await purgeTraceOf(org, purged)
     const { trace } = (await org.read.get(`/api/spans/${deleted}`)).body
-    // Not yet purged.
+    // This trace is deleted, but not purged yet.
     await org.owner.delete(`/api/traces/${trace.id}`)
     await purgeTraceOf(org, String(old[0]))
     expect(await watch()).toMatchObject({ state: 'too_early', before: { n: 19, accepted: 9 }, after: { n: 0 } })
@@ -365,7 +365,7 @@ describe('a gate with autoRollback', () => {
     const versionId = await replace(30, 2, firstId)
     expect(await setGate({ autoRollback: true })).toMatchObject({ autoRollback: true })
     await decided(versionId, 0, 20)
-    // Worse, but with too few decisions.
+    // The version is worse, but has too few decisions.
     expect(await watch()).toMatchObject({ state: 'worse' })
     await decided(versionId, 2, 17)
     expect(await active()).toBe(versionId)
@@ -386,7 +386,7 @@ describe('a gate with autoRollback', () => {
     expect(await watch()).toMatchObject({ state: 'too_early', versionId: firstId, previousVersionId: versionId })
   })
 
-  it("does nothing without the setting, or if the version isn't worse", async ({ expect }) => {
+  it("does nothing if the setting is off, or if the version isn't worse", async ({ expect }) => {
     const off = await newWatched()
     const second = await off.replace(30, 0, off.firstId)
     await off.setGate({})
@@ -402,9 +402,7 @@ describe('a gate with autoRollback', () => {
     expect(await on.rollbacks()).toEqual([])
   })
 
-  it('acts on a version that is already worse when it’s switched on, with the next decision or cron run', async ({
-    expect,
-  }) => {
+  it('rolls back a version that was already worse, at the next decision or cron run', async ({ expect }) => {
     const { decided, firstId, replace, setGate, active } = await newWatched()
     const versionId = await replace(30, 0, firstId)
     await decided(versionId, 0, 40)
@@ -444,7 +442,7 @@ describe('a gate with autoRollback', () => {
     expect(await active()).toBe(firstId)
   })
 
-  it('leaves a version alone that somebody activates in the meantime', async ({ expect }) => {
+  it('leaves alone a version that somebody activates in the meantime', async ({ expect }) => {
     const { decided, lastDecision, firstId, replace, setGate, active, activate, addVersion, rollbacks } =
       await newWatched()
     const versionId = await replace(40, 0, firstId)

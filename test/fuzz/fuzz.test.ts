@@ -70,8 +70,8 @@ function steps(operations: readonly Operation[]): fc.Arbitrary<(Plan | Repetitio
 }
 
 /**
- * A list with a value from each arbitrary. Shrinking drops halves, then quarters, and so on, that the failure doesn't
- * need.
+ * A list with a value from each arbitrary. Shrinking drops what the failure doesn't need: first halves, then quarters,
+ * and so on.
  */
 function droppable<T>(each: readonly fc.Arbitrary<T>[]): fc.Arbitrary<T[]> {
   const half = Math.ceil(each.length / 2)

@@ -28,7 +28,7 @@ export class Memory {
     }
   }
 
-  /** The known values that fit the first meaning that has any. */
+  /** The known values that fit, for the first of the meanings that has any. */
   known(meanings: readonly string[], fits: (value: string) => boolean): string[] {
     const knownBy = (meaning: string) =>
       [...this.#values].flatMap(([known, values]) => (known.endsWith(meaning) ? [...values].filter(fits) : []))

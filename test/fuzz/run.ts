@@ -87,7 +87,7 @@ async function experimentsIn(org: Org) {
   await org.owner.post(`/api/datasets/${datasetId}/items`, { items: [example, { input: 1, expected: 2 }] })
   const draft = { projectSlug: 'support', datasetId, runner: 'client' }
   const experimentIds: string[] = []
-  // Without a model, only an experiment with nothing to judge accepts a request for judgments.
+  // If there's no model, only an experiment with nothing to judge accepts a request for judgments.
   for (const output of ['24 months', 'Two years', example.expected]) {
     const { id } = (await org.owner.post('/api/experiments', draft)).body
     await org.owner.post(`/api/experiments/${id}/results`, { results: [{ itemId: example.id, output }] })

@@ -250,7 +250,7 @@ describe('the response to bad input', () => {
   })
 })
 
-describe('fields named like object prototypes', () => {
+describe('fields with the names of built-in properties', () => {
   const NAMES = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'valueOf', 'then', 'toJSON', '']
   /** This is parsed from JSON because __proto__ in an object literal isn't a field. */
   const OBJECT = `{${NAMES.map(name => `"${name}":{"polluted":true}`).join()}}`
@@ -306,7 +306,7 @@ describe('fields named like object prototypes', () => {
     expect(Reflect.get({}, 'polluted')).toBeUndefined()
   })
 
-  it('merge with other metadata, and keep the values of a completing call', async ({ expect }) => {
+  it('merge with other metadata, and keep the values from a completing call', async ({ expect }) => {
     const trace = aTrace({ metadata: {} })
     const call = (status: string, metadata: string) =>
       org.ingest.post(
@@ -322,7 +322,7 @@ describe('fields named like object prototypes', () => {
     expect((await org.read.get('/api/traces?projectSlug=support&metadata.__proto__.b=1')).body.traces).toHaveLength(1)
   })
 
-  it('can be keys of state', async ({ expect }) => {
+  it('can be state keys', async ({ expect }) => {
     const { observe, span, org, trace_id } = await newTrace()
     const names = NAMES.filter(name => name !== '')
     for (const [index, key] of names.entries()) await observe({ type: 'state', key, data: index })

@@ -94,7 +94,7 @@ function withUnknownField(contract: Contract, size: number): string {
 }
 
 describe.for(contracts)('the body of %s', ([, contract]) => {
-  // An earlier contract may have deleted what this one refers to.
+  // The requests for an earlier contract may have deleted what this contract's requests refer to.
   beforeAll(async () => {
     world = await renew(world, sampleOf(contract))
   })
@@ -235,7 +235,7 @@ describe('the beginning of a body', () => {
     expect(inflatedStart(bytes, 'zstd', 1000)).toEqual(new Uint8Array())
   })
 
-  it('is unchanged without an encoding, and empty with an unknown one', ({ expect }) => {
+  it('is unchanged if there is no encoding, and empty if the encoding is unknown', ({ expect }) => {
     expect(inflatedStart(bytes, null, 0)).toEqual(bytes)
     expect(inflatedStart(bytes, ' Identity', 0)).toEqual(bytes)
     expect(inflatedStart(bytes, 'br', 1000)).toEqual(new Uint8Array())

@@ -109,7 +109,7 @@ describe('a batch', () => {
     expect((await read()).spans[0].input).toHaveLength(MAX_BATCH_BYTES - 1000 - MAX_OBSERVATION_BYTES)
   })
 
-  it('accepts values nested as deep as in a single call, and rejects only the events with deeper ones', async ({
+  it('accepts values nested as deeply as in a single call, and rejects only the events with deeper values', async ({
     expect,
   }) => {
     const { org, trace_id, span } = await newTrace()
@@ -342,7 +342,7 @@ describe('the order in a batch', () => {
     expect(statuses).toEqual([400, 404, 202, 201])
   })
 
-  it('decides which metadata fits, and each event is warned about its own fields that did not', async ({ expect }) => {
+  it('decides which metadata fits, and each event’s warning names its own fields that did not', async ({ expect }) => {
     const org = await newOrg()
     const { trace_id } = aTrace()
     const [first, filling, completing] = await resultsOf(org, [

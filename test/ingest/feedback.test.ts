@@ -72,7 +72,7 @@ describe('feedback', () => {
     ])
   })
 
-  it('has a name, which an update without one keeps', async ({ expect }) => {
+  it('has a name, which stays if an update has none', async ({ expect }) => {
     const { give, read } = await newTrace()
     await give({ feedback_id: 'a', name: 'helpfulness', rating: 1, timestamp: TIME })
     await give({ feedback_id: 'a', rating: 0.25 })

@@ -31,7 +31,7 @@ describe('observations fold into their span', () => {
     expect(await span()).toMatchObject({ input: null, output: null, approvedOutput: null, state: {} })
   })
 
-  it('many values return in order', async ({ expect }) => {
+  it('many values are returned in order', async ({ expect }) => {
     const { observe, span } = await newTrace()
     const inputs = Array.from({ length: 60 }, (_, index) =>
       String(index).padEnd(index % 5 === 0 ? INLINE_BYTES * 2 : 5, '.'),

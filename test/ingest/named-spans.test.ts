@@ -74,7 +74,7 @@ describe.for(KIND_NAMES)('%s that names a span', kindName => {
     expect(await shown({ org, id, trace_id })).toBe(await rootSpanUuid(org.project.id, trace_id))
   })
 
-  it('409s for the root of another trace, and accepts its own', async ({ expect }) => {
+  it('409s for the root of another trace, and accepts its own trace’s root', async ({ expect }) => {
     const { org, id, trace_id, other } = await twoTraces()
     const rootOf = (traceId: string) => rootSpanUuid(org.project.id, traceId)
     const name = async (span_id: string) => (await org.ingest.post(path, body({ trace_id, span_id }))).status

@@ -93,7 +93,7 @@ it('null for a labeler’s name or email is treated as absent', async ({ expect 
   ])
 })
 
-it('null for a span’s value keeps an earlier one in the same batch', async ({ expect }) => {
+it('null for a span’s value keeps an earlier value in the same batch', async ({ expect }) => {
   const { org, trace_id, read } = await newTrace()
   const span = (fields: object) => event('span', { ...BARE.span(trace_id), ...fields })
   await resultsOf(org, [span({ input: 1 }), span({ input: null, output: 2 }), span({ output: null })])

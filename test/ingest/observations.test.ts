@@ -115,7 +115,7 @@ describe('an observation', () => {
     expect(JSON.stringify((await span()).output)).toBe('[1,100,0,9007199254740992,0.1,0]')
   })
 
-  it('keeps fields named like object prototypes', async ({ expect }) => {
+  it('keeps fields with the names of built-in properties', async ({ expect }) => {
     const { org, trace_id, span, observe } = await newTrace()
     const data = '{"__proto__":{"polluted":true},"constructor":1,"toString":"x"}'
     const body = `{"trace_id":"${trace_id}","type":"input","timestamp":"${TIME}","data":${data}}`
@@ -128,7 +128,7 @@ describe('an observation', () => {
   it.for([
     ['ASCII', 'x'],
     ['4-byte UTF-8', '😀'],
-  ] as const)('is limited by its bytes of JSON, in %s', async ([, character], { expect }) => {
+  ] as const)('is limited by the size of its JSON in bytes, in %s', async ([, character], { expect }) => {
     const { observe, span } = await newTrace()
     const bytes = new TextEncoder().encode(character).byteLength
     const bodyWithSize = (size: number) =>
@@ -233,7 +233,7 @@ describe('an observation', () => {
     expect((await span()).output).toHaveLength(2_000_000)
   })
 
-  it('ignores a key unless it is a state', async ({ expect }) => {
+  it('ignores its key unless it is a state', async ({ expect }) => {
     const { observe } = await newTrace()
     expect((await observe({ type: 'input', key: 5 })).status).toBe(201)
   })

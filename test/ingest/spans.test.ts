@@ -105,7 +105,7 @@ describe('a span', () => {
     })
   })
 
-  it('keeps fields named like object prototypes', async ({ expect }) => {
+  it('keeps fields with the names of built-in properties', async ({ expect }) => {
     const { org, trace_id } = await newTrace()
     const value = '{"__proto__":{"polluted":true},"constructor":1,"toString":"x"}'
     const body = JSON.stringify(aSpan({ trace_id, span_id: SPAN_ID, input: 'V', output: 'V', metadata: { v: 1 } }))
@@ -232,7 +232,7 @@ describe('a span that is sent again', () => {
     expect((await read()).spans).toMatchObject([{}, { id: SPAN_ID, input: 1, output: large('same') }])
   })
 
-  it('keeps all fields of parallel calls', async ({ expect }) => {
+  it('keeps all fields from parallel calls', async ({ expect }) => {
     const { step, spanOf } = await newTrace()
     const calls = [{ input: 'in' }, { output: 'out' }, { metadata: { a: 1 } }, { status: 'error' }, { duration_ms: 7 }]
     await Promise.all(calls.map(call => step({ span_id: SPAN_ID, input: undefined, output: undefined, ...call })))

@@ -84,7 +84,7 @@ describe('a trace', () => {
     expect((await org.read.get('/api/traces?projectSlug=support')).body.traces).toHaveLength(1)
   })
 
-  it('keeps all fields of parallel calls', async ({ expect }) => {
+  it('keeps all fields from parallel calls', async ({ expect }) => {
     const org = await newOrg()
     const trace = aTrace({ metadata: {} })
     const names = Array.from({ length: 20 }, (_, index) => `field${index}`)

@@ -89,7 +89,7 @@ describe('withdrawn feedback', () => {
     expect((await org.owner.delete(`${withdraw}a`, undefined, { 'x-project-slug': 'support' })).status).toBe(200)
   })
 
-  it('does not include reviewers’ comments', async ({ expect }) => {
+  it('cannot be a reviewer’s comment', async ({ expect }) => {
     const { org, read, span } = await newTrace()
     const { id } = await span()
     const comment = (await org.owner.post(`/api/spans/${id}/feedback`, { content: 'Mine' })).body

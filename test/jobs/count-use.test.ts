@@ -87,7 +87,7 @@ describe('tokens, cost, and durations', () => {
     )
   })
 
-  it('of telemetry are counted once: not for the agent around a call, nor for a repeated export', async ({
+  it('from telemetry are counted once: not for the agent around a call, nor for a repeated export', async ({
     expect,
   }) => {
     const { org, span } = await newRun()

@@ -23,7 +23,7 @@ import { newWorld } from '../support/samples.ts'
 /** In the future, so that the clock doesn't reach it even in a slow test. */
 const NOW = Date.now() + 3_600_000
 
-/** The only database that isn't DB stands in for several shards: whatever one has been given, they all have. */
+/** The only database besides DB. It stands in for several shards, so what's copied to one of them is in all of them. */
 const shard = env.REPLICA
 
 /** A shard of a given size, or one that doesn't respond if the size is null. */
@@ -57,7 +57,7 @@ const COPIED = Object.entries(HOMES).flatMap(([table, home]) => (home === 'copie
 const rowsIn = async (database: D1Database) =>
   Promise.all(COPIED.map(async table => (await database.prepare(`select * from "${table}"`).all()).results))
 
-/** Runs as many times as seeding a few organizations takes. */
+/** Runs the pass as many times as it takes to copy a few organizations' rows. */
 async function follow(bindings: Env, now = NOW): Promise<void> {
   for (let run = 0; run < 3; run++) await followShards(bindings, now)
 }
@@ -74,7 +74,7 @@ describe.skipIf(isSharded)('cron on a deployment with shards', () => {
     }
   })
 
-  it('gives projects a shard once it has copies of all rows, two minutes ahead', async () => {
+  it('gives projects a shard two minutes after it has copies of all rows', async () => {
     const org = await newOrg()
     const { prompt } = await newWorld(org)
     const versions = COPIED_PAGES * COPIED_TEXT_VERSIONS
@@ -153,7 +153,7 @@ describe.skipIf(isSharded)('cron on a deployment with shards', () => {
     expect(await left()).toBe(0)
   })
 
-  it("copies other organizations' rows if a row of one can't be copied", async () => {
+  it("copies other organizations' rows if one organization's row can't be copied", async () => {
     const bindings = withShards(shard)
     await follow(bindings)
     const [broken, other] = [await newOrg(), await newOrg()]

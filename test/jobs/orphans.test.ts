@@ -80,7 +80,7 @@ describe('the sweep of unreferenced objects', () => {
         { input: 1, expected: 2 },
       ],
     })
-    // The item's own values, so that nothing else refers to them.
+    // Replace the span's values, so that only the item refers to the earlier ones.
     await step({ span_id, input: large(), output: large() })
     await env.PAYLOADS.put(`${org.id}/imports/1/${example.id}/${crypto.randomUUID()}`, '"x"')
     const before = (await org.read.get(path)).body

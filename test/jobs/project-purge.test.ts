@@ -40,7 +40,7 @@ function queueInto(sent: Job[], bindings: Env = env): Env {
   return { ...bindings, JOBS }
 }
 
-/** Runs jobs and the jobs that they send until none is left. Each runs twice, because a queue may deliver it twice. */
+/** Runs jobs and the jobs that they send until none is left. Each runs twice, as a queue may deliver it twice. */
 async function runAll(first: Job, bindings: Env = env): Promise<void> {
   const sent: Job[] = [first]
   for (let job = sent.shift(); job; job = sent.shift()) {

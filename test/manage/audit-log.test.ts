@@ -182,10 +182,10 @@ const scopesOf = ({ scope }: Contract): readonly string[] => (typeof scope === '
 
 /**
  * Whether the log covers a call. It covers writes by managers or reviewers, but not claims, nor an experiment's
- * results, beginning, and end, because the experiment itself records when and by whom. A decision on a result changes
- * the item, which is covered. The problem in the samples already has a pending suggestion, so a request for one starts
- * nothing; `test/problems/suggestion.test.ts` covers the entries for a request that starts one. A tool call at `/mcp`
- * is logged as a call to its endpoint.
+ * results, beginning, and end, because the experiment itself records who did what, and when. A decision on a result
+ * changes the item, which is covered. The problem in the samples already has a pending suggestion, so a request for one
+ * starts nothing; `test/problems/suggestion.test.ts` covers the entries for a request that starts one. A tool call at
+ * `/mcp` is logged as a call to its endpoint.
  */
 const isAudited = (contract: Contract) =>
   contract.method !== 'GET' &&

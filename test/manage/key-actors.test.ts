@@ -28,7 +28,7 @@ describe('a key', () => {
     expect((await callerOf(key.key)).actsAs).toBe(expected)
   })
 
-  it('of an owner acts as a person', async ({ expect }) => {
+  it('for an owner acts as a person', async ({ expect }) => {
     const org = await newOrg()
     expect((await callerOf(org.ownerKey)).actsAs).toBe('person')
   })

@@ -55,7 +55,7 @@ describe('a rotation', () => {
   })
 
   it.for([undefined, {}, { graceSeconds: 0 }])(
-    'ends the old key immediately without a grace period: %o',
+    'ends the old key immediately if there is no grace period: %o',
     async (body, { expect }) => {
       const org = await newOrg()
       const known = await newKey(org)

@@ -66,7 +66,7 @@ describe("a prompt's outputSchema", () => {
   it.for<[string, unknown]>([
     ['a list', []],
     ['null', null],
-    ['a text', '{}'],
+    ['text', '{}'],
     ['a byte too long', { x: 'x'.repeat(MAX_SCHEMA_BYTES - 7) }],
   ])('cannot be %s', async ([, outputSchema], { expect }) => {
     const org = await newOrg()

@@ -95,7 +95,7 @@ describe('a change to a project', () => {
     expect((await org.read.get('/api/traces?projectSlug=support')).status).toBe(200)
   })
 
-  it('changes nothing without fields', async ({ expect }) => {
+  it('changes nothing if it has no fields', async ({ expect }) => {
     const org = await newOrg()
     const response = await change(org, {})
     expect([response.status, response.body]).toEqual([200, org.project])

@@ -119,7 +119,7 @@ describe('the review policy', () => {
     await put({ old: own })
     await rename(org, { old: 'new' })
     expect((await policyOf(org)).steps).toEqual({ new: own })
-    // Either name sets the step's policy, and there's still only one.
+    // Either name sets the step's policy, and there's still only one policy.
     const { updatedAt } = await policyOf(org)
     for (const name of ['new', 'old']) {
       expect((await put({ [name]: own })).body).toMatchObject({ steps: { new: own }, updatedAt })

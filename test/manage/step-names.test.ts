@@ -95,7 +95,7 @@ describe('PUT /api/projects/{projectId}/step-names', () => {
     const long = (index: number, letter: string) => letter.repeat(MAX_NAME_LENGTH - 4) + String(index).padStart(4, '0')
     const names = (count: number) =>
       Object.fromEntries(Array.from({ length: count }, (_, index) => [long(index, '😀'), long(index, '🚀')]))
-    // Every character as two escapes, the longest way to write it.
+    // Each character is written as two escapes, its longest form.
     const escaped = JSON.stringify({ names: names(MAX_STEP_NAMES) }).replace(
       /[\ud800-\udfff]/g,
       unit => `\\u${unit.charCodeAt(0).toString(16)}`,
@@ -183,7 +183,7 @@ describe('PUT /api/projects/{projectId}/step-names', () => {
     expect(row).toBe('b')
   })
 
-  // With several databases, the names are copied, and each database is asked.
+  // With several databases, the names are copied, and each database is queried.
   it.skipIf(isSharded)('takes one round trip, and so do the requests that apply the names', async ({ expect }) => {
     const org = await newOrg()
     const { id, spanIds } = await newSteps(org, ['old'])
@@ -413,7 +413,7 @@ describe('a renamed step', () => {
     expect((await org.read.get(path, undefined, headers)).status).toBe(200)
   })
 
-  it("validates corrections against its prompt's schema, no matter which name either was sent with", async ({
+  it("validates corrections against its prompt's schema, no matter which of its names each was sent with", async ({
     expect,
   }) => {
     const outputSchema = { type: 'object', required: ['answer'] }

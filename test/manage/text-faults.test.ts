@@ -76,7 +76,8 @@ describe.for(cases)('$write at $path', ({ kind, write, calls, versions, content 
       expect(await stored(org)).toEqual(done)
       if (write === 'a version') expect(response.body).toMatchObject({ content, isActive: true })
       else expect(response.body).toMatchObject({ content, [kind.named]: 'answer' })
-      // Only one call was repeated, so the table lists every call. With several databases, those that copy texts follow.
+      // Only one call was repeated, so the table lists every call. With several databases, the calls that copy texts
+      // follow.
       if (!isSharded) expect(reached).toBe(calls + 1)
     },
   )

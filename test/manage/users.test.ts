@@ -246,7 +246,7 @@ describe("a project's key", () => {
 })
 
 describe("a user's id", () => {
-  it("cannot be derived from the email, so it doesn't reveal it", async ({ expect }) => {
+  it("cannot be derived from the email, so it doesn't reveal the email", async ({ expect }) => {
     const { org, give } = await newTrace()
     await create(org)
     await give({ comment: 'x', labeller: { email: 'bob@example.com' } })
@@ -274,7 +274,7 @@ describe('changing a user', () => {
     expect(entries).toHaveLength(2)
   })
 
-  it('frees the old email, and assigns later records to the new one', async ({ expect }) => {
+  it('frees the old email, and assigns later records with the new email to the user', async ({ expect }) => {
     const { org, give, read } = await newTrace()
     const ada = (await create(org)).body
     await change(org, ada.id, { email: 'countess@example.com' })

@@ -332,7 +332,7 @@ describe.for(kindsOfText)('a deletion at $path', kind => {
   it.for<[string, number]>([
     ['absent', 404],
     ['of the other kind', 404],
-    ['no UUID', 404],
+    ['not given by a UUID', 404],
     ["another organization's", 404],
     ["another project's", 403],
   ])('is rejected for a prompt or doc that is %s', async ([which, status], { expect }) => {
@@ -346,7 +346,7 @@ describe.for(kindsOfText)('a deletion at $path', kind => {
     const id = {
       absent: crypto.randomUUID(),
       'of the other kind': ofOtherKind.id,
-      'no UUID': 'answer',
+      'not given by a UUID': 'answer',
       "another organization's": foreign.id,
       "another project's": own.id,
     }[which]
@@ -356,7 +356,9 @@ describe.for(kindsOfText)('a deletion at $path', kind => {
     expect(await rowsOfTexts()).toEqual(before)
   })
 
-  it('takes effect before a concurrent version or activation, which is then a 404, or after it', async ({ expect }) => {
+  it('takes effect before or after a concurrent version or activation, which is a 404 if it comes second', async ({
+    expect,
+  }) => {
     const org = await newOrg()
     for (let round = 0; round < 5; round++) {
       const before = await rowsOfTexts()
@@ -590,7 +592,7 @@ describe("a knowledge doc's title", () => {
 })
 
 describe('prompts and docs', () => {
-  it('reject each other’s fields: a knowledge doc has no schema and a prompt no title', async ({ expect }) => {
+  it('reject each other’s fields: a knowledge doc has no schema, and a prompt has no title', async ({ expect }) => {
     const org = await newOrg()
     for (const kind of kindsOfText) {
       const wrongField = kind.named === 'slug' ? { outputSchema: {} } : { title: 'x' }

@@ -25,16 +25,16 @@ async function newSpan(output: unknown, tenant = org) {
 
 describe('an answer', () => {
   it.for([
-    ['a long text', 'x'.repeat(300_000)],
-    ['a text of quotes', '"\\'.repeat(100_000)],
-    ['a text of control tokens', '<s></s>'.repeat(40_000)],
-    ['a text of large characters', '漢😀'.repeat(40_000)],
+    ['long text', 'x'.repeat(300_000)],
+    ['text that consists of quotes', '"\\'.repeat(100_000)],
+    ['text that consists of control tokens', '<s></s>'.repeat(40_000)],
+    ['text that consists of large characters', '漢😀'.repeat(40_000)],
     ['many items', Array.from({ length: 50_000 }, (_, index) => index)],
     [
       'many fields',
       Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [`field ${index}`, 'x'.repeat(9)])),
     ],
-    ['many long texts', Array.from({ length: 2000 }, () => 'x'.repeat(200))],
+    ['many long strings', Array.from({ length: 2000 }, () => 'x'.repeat(200))],
     ['long names', { ['n'.repeat(200_000)]: 1 }],
   ] as const)('with %s fits in both forms, and names what it shortened', async ([, output], { expect }) => {
     const { spanId } = await newSpan(output)

@@ -65,7 +65,7 @@ describe('a shortened value', () => {
   })
 
   it.for([
-    ['a long text', { long: 'x'.repeat(10_000), id: 'short' }, 200, [['/long', 'characters', 10_000]]],
+    ['long text', { long: 'x'.repeat(10_000), id: 'short' }, 200, [['/long', 'characters', 10_000]]],
     ['many items', { items: Array.from({ length: 1000 }, (_, index) => index) }, 200, [['/items', 'items', 1000]]],
     ['names with slashes', { 'a/b~c': 'x'.repeat(1000) }, 200, [['/a~1b~0c', 'characters', 1000]]],
   ] as const)('names what it shortened: %s', ([, value, maxBytes, expected], { expect }) => {

@@ -136,7 +136,7 @@ describe('arguments', () => {
     expect([isError, structured.code]).toEqual([true, code])
   })
 
-  it('filter by metadata', async ({ expect }) => {
+  it('can filter by metadata', async ({ expect }) => {
     const found = async (tier: string) =>
       (await agentOf(org.projectKey).call('search_traces', { metadata: { 'customer.tier': tier } })).structured.data
     expect((await found('gold')).traces.length).toBeGreaterThan(0)
@@ -145,14 +145,14 @@ describe('arguments', () => {
 })
 
 describe('a key for all projects', () => {
-  it('learns which projects there are', async ({ expect }) => {
+  it('gets an error that lists the projects if it names none', async ({ expect }) => {
     const { isError, structured } = await agentOf(org.ownerKey).call('search_traces')
     expect(isError).toBe(true)
     expect(structured.details[0].path).toBe('project')
     expect(structured.details[0].message).toMatch(/They are: support, slug-/)
   })
 
-  it("can't be widened from one project to another", async ({ expect }) => {
+  it('is needed to use more than one project', async ({ expect }) => {
     const { slug } = world.spareProject
     for (const name of ['search_traces', 'attribute_trace']) {
       const sent = { project: slug, ...(name === 'attribute_trace' && { traceId: world.traceId }) }

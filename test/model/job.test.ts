@@ -184,7 +184,7 @@ describe('a job that asks a model', () => {
     expect(counted).toBeNull()
   })
 
-  it('writes only while it holds the job, if the write has that condition', async ({ expect }) => {
+  it('writes only while its run holds the job, if the write has that condition', async ({ expect }) => {
     const { run, store, leaseUntil } = await newJob()
     const isHeld = (job: ModelJob) => store.database.get(sql`select ${holdsJob(store, job)} as held`)
     await run(async (_env, _store, job) => {

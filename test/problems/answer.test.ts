@@ -117,7 +117,7 @@ describe('an invalid answer', () => {
       'the text in `before` is in the prompt more than once',
     ],
     [
-      'adds and names a text',
+      'adds text and names text to replace',
       [aChange({ place: 'end' })],
       '`before` must be empty if a change adds text at the start or end',
     ],

@@ -158,7 +158,7 @@ describe('the list of problems', () => {
     expect(await problemsOf(org, '&limit=200')).toEqual([])
   })
 
-  it('reads at most one row per problem and day of two ranges, and the newest cases', async ({ expect }) => {
+  it('reads at most one row per problem and day in two ranges, and the newest cases', async ({ expect }) => {
     const { org, id } = await newReviewed('Yes')
     const row = await keysOf(id)
     const [days, problems, cases] = [60, 3, 2000]

@@ -44,7 +44,7 @@ describe('GET /api/problems', () => {
     expect((await org.owner.get(LIST)).body.problems).toEqual([])
   })
 
-  it('has no type if nobody named one', async ({ expect }) => {
+  it('returns no type if nobody named one', async ({ expect }) => {
     const { org, review } = await newReviewed('12 months')
     await review(CORRECTION)
     const { body } = await org.owner.get(LIST)

@@ -226,7 +226,7 @@ describe("a model's invalid answer", () => {
     expect(JSON.stringify(again?.body)).not.toContain('not there')
   })
 
-  it('fails the job with the reason if it comes twice, and can be asked for again', async ({ expect }) => {
+  it('fails the job with the reason if it comes twice, and a new request starts over', async ({ expect }) => {
     const { request, result, versions } = await newSuggestible()
     const { bindings, run } = await aSuggestingModel([INVALID, INVALID, SUGGESTED])
     await request(bindings)
@@ -269,7 +269,7 @@ describe('a job that is cut off', () => {
     ['before the version is linked', /insert into "problems"/, 1],
     ['before the request is closed', /update "prompt_suggestions" set "key_id"/, 1],
     ['before the job is finished', /update "model_jobs" set "status" = iif\("model_jobs"."requests"/, 1],
-  ] as const)('%s adds the version once, with the answer that it has', async ([, pattern, calls], { expect }) => {
+  ] as const)('%s adds one version, and asks again only if it needs to', async ([, pattern, calls], { expect }) => {
     const { request, result, versions, org } = await newSuggestible()
     const { bindings, run, modelRequests } = await aSuggestingModel([SUGGESTED, SUGGESTED])
     await request(bindings)

@@ -97,7 +97,7 @@ describe('unknown keys', () => {
     expect(counts.d1RoundTrips).toBe(2)
   })
 
-  it('count even if they are malformed, but without a query', async ({ expect }) => {
+  it('count even if they are malformed, but take no query', async ({ expect }) => {
     const address = anAddress()
     const { bindings, counts } = countingBindings()
     const guess = () => client({ ...address, 'x-api-key': `cs_${'x'.repeat(5000)}` }, bindings).get(LIST)

@@ -1,4 +1,4 @@
-/** The largest number of times within any 60 seconds. The times must be sorted. */
+/** The largest number of these times within any 60 seconds. The times must be sorted. */
 export function mostInAnyMinute(times: readonly number[]): number {
   let most = 0
   let first = 0

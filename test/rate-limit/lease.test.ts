@@ -24,7 +24,7 @@ interface Outcome {
 
 const START = Date.UTC(2026, 10, 21)
 
-/** A generator of numbers from 0 to 1 that yields the same ones in every run. */
+/** A generator of numbers from 0 to 1 that yields the same numbers in every run. */
 function newRandom(seed: number): () => number {
   let state = seed
   return () => {

@@ -66,7 +66,7 @@ describe('the window', () => {
     const ask = newWindow()
     const all = { limit: 100, tokens: 100 }
     expect(ask(all, 0).tokens).toBe(100)
-    // The immediately spent token comes back first.
+    // The token that was spent immediately comes back first.
     expect(ask(all, 61_000).tokens).toBe(1)
     expect(ask(all, (LEASE_SECONDS + 60) * 1000 + 999).tokens).toBe(0)
     expect(ask(all, (LEASE_SECONDS + 61) * 1000).tokens).toBe(99)

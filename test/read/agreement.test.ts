@@ -51,7 +51,7 @@ describe('GET /api/agreement', () => {
       await newWithVotes(org, votesAt(at(0), [{ by: a }, { by: b }, { by: c }])),
       await newWithVotes(org, votesAt(at(0, 1), [{ by: a, comment: 'Fine' }, correct(b, t1), { by: c }])),
       await newWithVotes(org, votesAt(at(0, 2), [correct(a, t1), correct(b, t1), correct(c, t2)]), 'route'),
-      // The second vote is in the next week, but the first vote decides.
+      // The second vote is in the next week, but the output counts in the week of the first vote.
       await newWithVotes(org, [
         { by: a, at: at(1) },
         { by: b, at: at(2) },
@@ -139,12 +139,12 @@ describe('GET /api/agreement', () => {
       [c, 3, '5/6', '0/1', '0/0'],
     ])
 
-    // Two of three correct the output that isn't blind. The unsampled output and the one decided earlier have one vote
-    // each way.
+    // Two of three people correct the output that isn't blind. The unsampled output and the output with an earlier
+    // decision have one vote each way.
     expect(body.apart.decision).toMatchObject({ outputs: 3, unanimous: 0, pairs: 5, agreed: 1 })
 
-    // First two votes that differ, then one of three that differs, then the output on which only the error types
-    // differ.
+    // First comes the output with two differing votes, then the one where one of three votes differs, then the one
+    // where only the error types differ.
     expect(body.differing.map(({ spanId }: { spanId: string }) => spanId)).toEqual([spans[4], spans[1], spans[2]])
     expect(body.differing[1]).toMatchObject({
       stepId: 'answer',
@@ -227,7 +227,7 @@ describe('GET /api/agreement', () => {
 })
 
 describe('the outputs that count', () => {
-  it('follow people through voting, deciding, and adjudicating', async ({ expect }) => {
+  it('are counted correctly while people vote, decide, and adjudicate', async ({ expect }) => {
     const { org, ada, ben, cleo, spanId, on } = await newVoted({ answer: 'A' }, { blind: true })
     const judge = await adjudicatorOf(org)
     const manager = org.clientOf(await org.keyFor({ scopes: ['manage', 'read'] }))
@@ -235,7 +235,7 @@ describe('the outputs that count', () => {
     const [changed, disputed, withdrawn] = others.map(other => on(other.spanId))
     const correction = correct({ answer: 'B' }, { errorType: 'reasoning_error' })
     const steps = [
-      // Two agree, which decides the output. Cleo's decision comes later and isn't a vote.
+      // Two people agree, which decides the output. Cleo's decision comes later and isn't a vote.
       [on(spanId), ada, ACCEPT],
       [on(spanId), ben, ACCEPT],
       [on(spanId), cleo, correction],
@@ -271,7 +271,7 @@ describe('the outputs that count', () => {
     await others[0].observe({ data: { answer: 'New' }, timestamp: '2099-01-01T00:00:00.000Z' })
     for (const by of [ada, ben]) expect(await changed?.(by, ACCEPT)).toMatchObject({ status: 200 })
     expect((await agreementOf({ manager })).decision).toMatchObject({ outputs: 4, agreed: 2 })
-    // Once decided, a reset output can be voted on again, but everybody has seen the decision.
+    // After a reset, people can vote on the output again, but everybody has seen the decision.
     expect((await changed?.(judge, RESET))?.status).toBe(200)
     for (const by of [ada, ben]) expect((await changed?.(by, ACCEPT))?.status).toBe(200)
     const after = await agreementOf({ manager })

@@ -109,7 +109,7 @@ describe('the attributions on a trace', () => {
     }
   })
 
-  it('are empty if there are no answers or reviews, and none is current after a reset', async ({ expect }) => {
+  it('are an empty list if there are no answers or reviews, and none is current after a reset', async ({ expect }) => {
     const { org, id, review } = await newReviewed('Yes')
     const list = async () => (await org.read.get(`/api/traces/${id}/attributions`)).body.attributions
     expect(await list()).toEqual([])

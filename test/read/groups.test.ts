@@ -180,7 +180,7 @@ describe('conversations', () => {
 
 describe('a page of groups', () => {
   it.skipIf(isSharded)(
-    'looks at 5,000 traces, and later pages repeat no group that continues there',
+    'looks at 5,000 traces, and a later page does not repeat a group that continues on it',
     async ({ expect }) => {
       const org = await newOrg()
       // "long" has traces throughout. Every other trace starts its own group on the second page.

@@ -31,7 +31,7 @@ describe('a guideline', () => {
     })
   })
 
-  it('follows its step to a new name and back, and never clashes with another one', async ({ expect }) => {
+  it('follows its step to a new name and back, and never clashes with another guideline', async ({ expect }) => {
     const org = await newOrg()
     const names = `/api/projects/${org.project.id}/step-names`
     await org.owner.put(pathOf(org, 'old'), { text: 'Of the old step' })

@@ -39,7 +39,7 @@ const readerOf =
     return [status === 200 ? body[field][0]?.content : status, counts.d1RoundTrips]
   }
 
-/** Activates the draft as another isolate would: this one doesn't notice. */
+/** Activates the draft as another isolate would, so that this isolate doesn't notice. */
 const activateElsewhere = (textId: string) =>
   stored
     .prepare(
@@ -87,7 +87,7 @@ describe.for(kindsOfText.map(kind => [kind.path, kind] as const))('a pipeline th
     expect((await read())[0]).toBe('Second')
   })
 
-  it('keeps its ETag while the text is the same, and gets another after a change', async ({ expect }) => {
+  it('keeps its ETag while the text stays the same, and gets a new one after a change', async ({ expect }) => {
     const { org, key, list, activate } = await newNear(kind)
     const pipeline = org.clientOf(key)
     const etag = (await pipeline.get(list)).headers.get('etag') ?? ''
@@ -99,10 +99,10 @@ describe.for(kindsOfText.map(kind => [kind.path, kind] as const))('a pipeline th
 
   it.for([
     ['a session', async ({ key }: Near) => page(await signIn(key)).get, {}],
-    ['manage', async ({ org }: Near) => org.owner.get, {}],
+    ['the manage scope', async ({ org }: Near) => org.owner.get, {}],
     ['a bookmark', async ({ org, key }: Near) => org.clientOf(key).get, { 'x-d1-bookmark': 'DB=1' }],
   ] as const)(
-    'isn\u2019t joined by requests with %s, which see an activation immediately',
+    'shares no memory with requests that have %s, which see an activation immediately',
     async ([, by, headers], { expect }) => {
       const near = await newNear(kind)
       const get = await by(near)

@@ -224,7 +224,7 @@ describe('the bookmark', () => {
   })
 })
 
-it('replicas take no more round trips', async ({ expect }) => {
+it('replicas take no extra round trips', async ({ expect }) => {
   setLag(0)
   const world = await newWorld(await newOrg())
   const costs = async (replication: string) => {

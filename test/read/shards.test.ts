@@ -128,7 +128,7 @@ describe('traces in several databases', () => {
     expect(rest.headers.get('x-next-cursor')).toBeNull()
   })
 
-  it('are in the first rows of long insights, with sums over all databases', async () => {
+  it('are summed in insights, even if each database has as many rows as a response may contain', async () => {
     const tenant = await newTenant([ONE, TWO])
     const userId = crypto.randomUUID()
     const insertDays = (shard: number, apart: number) =>
@@ -151,7 +151,7 @@ describe('traces in several databases', () => {
     )
   })
 
-  it('are found by their ids, and changed there', async () => {
+  it('are found by id and changed in their own database', async () => {
     const { tenant, traces } = await newHistory()
     const { api, org } = tenant
     for (const { id, traceId, spanId } of [traces[0], traces[5], traces[12]].flatMap(each => each ?? [])) {
@@ -204,7 +204,7 @@ describe('traces in several databases', () => {
     expect(again.assigned).toEqual(users.map(userId => ({ userId, spans: 0 })))
   })
 
-  it('have one item in a dataset for each span id, the one from the newest trace', async () => {
+  it('have one dataset item for each span id, from the newest trace', async () => {
     const tenant = await newTenant([ONE])
     const spanId = crypto.randomUUID()
     const written = []
@@ -245,7 +245,7 @@ describe('traces in several databases', () => {
     expect(versions).toMatchObject([{ corrected: 1 }])
   })
 
-  it('are deleted where they are', async () => {
+  it('are deleted from their own databases', async () => {
     const { tenant, traces } = await newHistory()
     const [first, ...others] = [traces[0], traces[5], traces[10], traces[1]].flatMap(each => each?.id ?? [])
     expect((await tenant.api.delete(`/api/traces/${first}`)).status).toBe(200)
@@ -329,7 +329,7 @@ describe('a database that does not respond', () => {
       to.post('/v1/traces', anExport(traceIds.map(traceId => anExportedSpan({ traceId, name: 'exported' }))))
     expect((await send(healthy)).status).toBe(200)
     const before = await spanCounts()
-    // Exporters send a failed export again.
+    // Exporters retry failed exports.
     expect((await send(api)).status).toBe(503)
     const after = await spanCounts()
     for (const [id, count] of before) {
@@ -348,7 +348,7 @@ describe('a database that does not respond', () => {
     expect(deleted.map(({ status }: Result) => status)).toEqual(expected)
   })
 
-  it('keeps its decisions from being compared in an analysis, which says so', async () => {
+  it('keeps its decisions from being compared in an analysis, and the analysis says so', async () => {
     const tenant = await newTenant([ONE])
     const earlier = await write(tenant)
     await tenant.api.put(`/api/spans/${earlier.spanId}/review`, { decision: 'accept' })
@@ -421,7 +421,7 @@ describe('a trace that is created just as an epoch begins', () => {
     vi.useRealTimers()
     const { status, body } = await post(tenant, trace)
     expect([status, await placesOf(body.id)]).toEqual([202, [ONE]])
-    // It's found there, and completed, after the epoch has begun.
+    // After the epoch begins, the trace is still found in that database, and is completed there.
     vi.useFakeTimers({ toFake: ['Date'], now: from + 10 })
     expect((await post(tenant, { ...trace, status: 'completed' })).status).toBe(202)
     expect((await tenant.api.get(`/api/traces/${body.id}`)).body.status).toBe('completed')

@@ -230,7 +230,7 @@ describe('chunks and citations', () => {
     expect([...cited.keys()].map(({ id }) => id)).toEqual(ids)
   })
 
-  it('cites as many chunks with one label as a response shows, each by a limited number of strings', ({ expect }) => {
+  it('limits how many chunks one label cites, and how many strings cite each chunk', ({ expect }) => {
     const total = 2 * MAX_SOURCE_CHUNKS
     const output = Array.from({ length: total }, (_, place) => ({ id: 'abcdef', text: `Text ${place}` }))
     const chunks = chunksOf({ ...step, output }, false)

@@ -45,7 +45,7 @@ async function newSteps() {
 }
 
 describe('an export of spans', () => {
-  it('has the listed items in full as JSON lines, and an end line', async ({ expect }) => {
+  it('has the listed items in full as JSON Lines, followed by an end line', async ({ expect }) => {
     const { org, reviewed } = await newSteps()
     const { status, headers, body } = await org.read.get(pathOf('format=jsonl'))
     expect(status).toBe(200)
@@ -63,7 +63,7 @@ describe('an export of spans', () => {
     })
   })
 
-  it('has a CSV row for each, with no formula that a spreadsheet would run', async ({ expect }) => {
+  it('has a CSV row for each span, with no formula that a spreadsheet would run', async ({ expect }) => {
     const { org, reviewed, other } = await newSteps()
     const { headers, body } = await org.read.get(pathOf('format=csv'))
     expect(headers.get('content-type')).toBe('text/csv; charset=utf-8')

@@ -120,7 +120,7 @@ describe('spans across traces', () => {
     expect(await idsOf(org, query.replace('VERSION', versionId))).toEqual(expected(isMatch))
   })
 
-  it('are also filtered by review, time, model, and output among decisions', async ({ expect }) => {
+  it('are also filtered by review, time, model, and output in a list of decisions', async ({ expect }) => {
     const [{ review }] = (await get(org, 'decision=accept')).spans
     const decided = async (query: string) => (await idsOf(org, `reviewerId=${review.by}&${query}`)).toSorted()
     const reviewed = (isMatch: (span: Known) => boolean) =>

@@ -83,7 +83,7 @@ describe('contains', () => {
     ])
   })
 
-  it('leads to the step that wrote an output, not to the ones that pass it on', async ({ expect }) => {
+  it('leads to the step that wrote an output, not to the steps that pass it on', async ({ expect }) => {
     const { org, id, observe, step } = await newTrace()
     const [outer, writer, later] = [uuid(), uuid(), uuid()]
     const output = { answer: 'The warranty lasts two years.' }
@@ -447,7 +447,7 @@ describe('contains in a list of spans', () => {
   const spansWith = async (org: Org, filters: Record<string, string>) =>
     (await org.read.get(`/api/spans?${new URLSearchParams({ projectId: org.project.id, ...filters })}`)).body
 
-  it('finds spans by their own texts, in the order of the list', async ({ expect }) => {
+  it('finds spans by their own text, in the order of the list', async ({ expect }) => {
     const { org, step, give, observe, span } = await newTrace()
     const [first, second, third] = [uuid(), uuid(), uuid()]
     await step({ span_id: second, output: 'two warranties', timestamp: timeAfter(2) })

@@ -14,7 +14,7 @@ const listed = async (org: Org, query = '') =>
   (await org.read.get(`/api/traces?projectSlug=support&${query}`)).body.traces
 
 describe('an export of traces', () => {
-  it('has the listed items as JSON lines, and an end line', async ({ expect }) => {
+  it('has the listed items as JSON Lines, followed by an end line', async ({ expect }) => {
     const { org, observe, give, step } = await newTrace()
     await observe({ type: 'input', data: { question: 'How "long"?\n' } })
     await observe({ data: { answer: 'é😀' } })
@@ -30,7 +30,7 @@ describe('an export of traces', () => {
     expect(itemsIn(body)).toHaveLength(2)
   })
 
-  it('has a CSV row for each, with no formula that a spreadsheet would run', async ({ expect }) => {
+  it('has a CSV row for each trace, with no formula that a spreadsheet would run', async ({ expect }) => {
     const { org, observe, step } = await newTrace()
     await observe({ type: 'input', data: '=HYPERLINK("http://evil.example")' })
     await observe({ data: '-1, or\nmore' })
@@ -64,7 +64,7 @@ describe('an export of traces', () => {
     expect(records.map(({ id }) => id)).toEqual((await listed(org)).map(({ id }: { id: string }) => id))
   })
 
-  it('has costs without the rounding errors of their sum, and matches only for a search', async ({ expect }) => {
+  it('has costs without the rounding errors of addition, and matches only in a search', async ({ expect }) => {
     const { org, step } = await newTrace()
     for (const cost_usd of [0.1, 0.2]) await step({ model: 'm', output: 'found', cost_usd })
     expect((await listed(org))[0].costUsd).not.toBe(0.3)
@@ -128,7 +128,7 @@ describe('an export of traces', () => {
     },
   )
 
-  it('continues past traces that don’t match, and past those that were searched', async ({ expect }) => {
+  it('continues past any number of traces that don’t match, even in a text search', async ({ expect }) => {
     const org = await newOrg()
     const ids = await manyTraces(org, 1200, place => ({ name: place === 1150 ? 'rare' : 'common', fields: {} }))
     for (const query of ['stepId=rare', 'nameContains=rar', 'contains=rare']) {
@@ -187,7 +187,7 @@ describe('an export of traces', () => {
     ['with a limit', 'format=csv&limit=2'],
     ['with an order', 'format=csv&sort=cost'],
     ['with a cursor from the list', 'format=csv&cursor=abc'],
-    ['with too short a text', 'format=csv&contains=ab'],
+    ['with text that is too short', 'format=csv&contains=ab'],
   ] as const)('rejects %s', async ([, query], { expect }) => {
     const org = await newOrg()
     expect((await org.read.get(pathOf(query))).status).toBe(400)

@@ -21,7 +21,7 @@ describe('the previews of a listed trace', () => {
     expect(await listed(org)).toEqual([null, null])
   })
 
-  it('are of the root, from its observations', async ({ expect }) => {
+  it('show the root’s values, from its observations', async ({ expect }) => {
     const { org, observe, step } = await newTrace()
     await step({ input: 'not this', output: 'nor this' })
     await observe({ type: 'input', data: { question: 'How long?' } })
@@ -34,7 +34,7 @@ describe('the previews of a listed trace', () => {
     expect(await listed(org)).toEqual(['{"question":"How long?","locale":"en"}', 'Two hours'])
   })
 
-  it('are of the values given to the root span itself, with those observed on top', async ({ expect }) => {
+  it('show the values given to the root span itself, with observed values on top', async ({ expect }) => {
     const { org, observe, step, span } = await newTrace()
     await step({ span_id: (await span()).id, input: { a: 1 }, output: 'own' })
     expect(await listed(org)).toEqual(['{"a":1}', 'own'])
@@ -77,7 +77,7 @@ describe('the previews of a listed trace', () => {
     expect((await listed(other))[0]).toMatch(/^s+…$/)
   })
 
-  it(`are of the last ${PREVIEWED_INPUTS} inputs`, async ({ expect }) => {
+  it(`show the last ${PREVIEWED_INPUTS} inputs`, async ({ expect }) => {
     const { org, observe } = await newTrace()
     for (let index = 0; index <= PREVIEWED_INPUTS; index++) {
       await observe({ type: 'input', data: { [`field${index}`]: index }, timestamp: timeAfter(index) })
@@ -86,7 +86,7 @@ describe('the previews of a listed trace', () => {
     expect((await listed(org))[0]).toBe(JSON.stringify(Object.fromEntries(last)))
   })
 
-  it('fall back on the first step with an input and the last with an output, if the root has none', async ({
+  it('fall back to the first step with an input and the last with an output, if the root has none', async ({
     expect,
   }) => {
     const { org, observe, step } = await newTrace()
@@ -145,7 +145,7 @@ describe('the previews of a listed trace', () => {
     expect((await listed(org))[0]).toBe('Last question')
   })
 
-  it('read a bounded number of rows of a trace', async ({ expect }) => {
+  it('read a bounded number of a trace’s rows', async ({ expect }) => {
     const { org, trace_id, span } = await newTrace()
     const read = () => rowsReadBy(bindings => org.bearer(bindings).get('/api/traces?projectSlug=support'))
     await read()

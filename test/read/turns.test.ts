@@ -27,7 +27,7 @@ async function all(org: Org, query = 'value=chat'): Promise<Turn[]> {
   return turns
 }
 
-/** Sends a trace whose timestamp is this many seconds after TIME, with what the user said and what it answered. */
+/** Sends a trace whose timestamp is this many seconds after TIME, with what the user said and the answer. */
 async function say(
   org: Org,
   seconds: number,
@@ -117,7 +117,7 @@ describe('a conversation', () => {
     expect(await all(org, 'value=empty')).toMatchObject([{ span: { output: null }, feedback: [] }])
   })
 
-  it('looks for that step among a limited number of steps', async ({ expect }) => {
+  it('looks for the last step with an output among a limited number of steps', async ({ expect }) => {
     const org = await newOrg()
     const { trace_id } = await say(org, 1, undefined, undefined)
     const count = MAX_TURN_SPANS + 20

@@ -348,7 +348,7 @@ describe('assigning spans', () => {
   })
 })
 
-describe('an assignment that is rejected', () => {
+describe('a rejected request', () => {
   let org: Org
   let userId: string
   const spanId = crypto.randomUUID()
@@ -361,7 +361,7 @@ describe('an assignment that is rejected', () => {
 
   it.for<[string, (userId: string) => object, string]>([
     ['neither spans nor a filter', userId => ({ userIds: [userId] }), ''],
-    ['both', userId => ({ spanIds: [spanId], filter: FILTER, userIds: [userId] }), 'filter'],
+    ['both spans and a filter', userId => ({ spanIds: [spanId], filter: FILTER, userIds: [userId] }), 'filter'],
     ['nobody, by a filter', () => ({ filter: FILTER, userIds: [] }), 'userIds'],
     ['a user who does not exist', userId => ({ spanIds: [spanId], userIds: [userId, spanId] }), 'userIds.1'],
     ['a filter without a project', userId => ({ filter: {}, userIds: [userId] }), ''],
@@ -379,12 +379,12 @@ describe('an assignment that is rejected', () => {
     ['a forged cursor', userId => ({ filter: FILTER, userIds: [userId], cursor: 'x' }), 'cursor'],
     ['too many spans', userId => ({ spanIds: ids(MAX_ASSIGNED_SPANS + 1), userIds: [userId] }), 'spanIds'],
     ['too many people', () => ({ spanIds: [spanId], userIds: ids(MAX_ASSIGNEES + 1) }), 'userIds'],
-  ])('%s', async ([, bodyOf, path], { expect }) => {
+  ])('names %s', async ([, bodyOf, path], { expect }) => {
     const { status, body } = await org.owner.post(ASSIGN, bodyOf(userId))
     expect([status, body.details[0].path]).toEqual([400, path])
   })
 
-  it('by due date without an assignee', async ({ expect }) => {
+  it('has an order that doesn’t fit its assignee, or an invalid assignee', async ({ expect }) => {
     for (const query of ['order=due', 'order=due&assignee=none', 'order=mine&assignee=me', 'assignee=x']) {
       expect((await org.owner.get(`${QUEUE}&${query}`)).status).toBe(400)
     }

@@ -44,7 +44,7 @@ describe('claims on a span that several people review', () => {
     const shown = async ({ client }: typeof ada) => (await client.get(`/api/spans/${spanId}`)).body.claim?.heldBy
     const none = (id: string) => (blind ? undefined : id)
     expect([await shown(ada), await shown(ben), await shown(cleo)]).toEqual([ada.userId, ben.userId, none(ada.userId)])
-    // Ada's claim ends with the vote, Ben's doesn't.
+    // Ada's claim ends with the vote, but Ben's doesn't.
     expect((await vote(ada, ACCEPT)).body.claim?.heldBy).toBe(none(ben.userId))
     expect([await shown(ada), await shown(ben)]).toEqual([none(ben.userId), ben.userId])
     await ben.client.post('/api/review-queue/release', { spanIds: [spanId] })

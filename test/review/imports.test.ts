@@ -136,7 +136,7 @@ describe('an imported decision', () => {
     expect((await read()).trace.reviewedCount).toBe(1)
   })
 
-  it('ends as stale if the output changes afterward, and waits in the queue', async ({ expect }) => {
+  it('becomes stale if the output changes afterward, and its span waits in the queue', async ({ expect }) => {
     const { org, spanId, observe, read } = await newSpan()
     await importAll(org, importOf(spanId))
     await observe({ data: 'Maybe' })
@@ -218,7 +218,7 @@ describe('an imported decision', () => {
     expect(results[1].body.details[0].path).toBe(`reviews.1.${path}`)
   })
 
-  it('needs a user of the same organization who isn’t only a labeler and isn’t deleted', async ({ expect }) => {
+  it('needs a user in the same organization who isn’t only a labeler and isn’t deleted', async ({ expect }) => {
     const { org, spanId, trace_id, kofi, history } = await newSpan()
     const other = await newOrg()
     await reviewerOf(other, 'elsewhere@example.com')
@@ -238,7 +238,7 @@ describe('an imported decision', () => {
     ['a person without the manage scope', { scopes: ['read', 'review'] }, 'forbidden'],
     ['an agent', { scopes: ['review', 'manage'], actsAs: 'agent' }, 'person_required'],
     ['a pipeline', { scopes: ['review', 'manage'], actsAs: 'pipeline' }, 'person_required'],
-  ] as const)('gets a 403 for a key of %s', async ([, fields, code], { expect }) => {
+  ] as const)('gets a 403 if the key belongs to %s', async ([, fields, code], { expect }) => {
     const { org, spanId, history, read } = await newSpan()
     const caller = org.clientOf(await org.keyFor(fields))
     const [{ status, body }] = (await caller.post('/api/reviews', { reviews: [importOf(spanId)] })).body.results

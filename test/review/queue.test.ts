@@ -480,7 +480,7 @@ describe('a claim', () => {
     expect((await bob.client.get(`/api/spans/${first}/reviews`)).body.reviews).toEqual([])
   })
 
-  it('is rejected for a span without output, an unknown span, and another tenant’s or project’s span', async ({
+  it('is rejected for a span without an output, an unknown span, and another tenant’s or project’s span', async ({
     expect,
   }) => {
     const { org, ada, claim } = await claimable()

@@ -109,7 +109,7 @@ describe('a review', () => {
     expect(trace.spans[0].approvedOutput).toEqual(approvedOutput)
   })
 
-  it('may correct a span without output', async ({ expect }) => {
+  it('may correct a span without an output', async ({ expect }) => {
     const { org, span } = await newTrace()
     const { id } = await span()
     const response = await org.owner.put(`/api/spans/${id}/review`, { decision: 'correct', approvedOutput: 'Yes' })

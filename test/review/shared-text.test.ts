@@ -99,7 +99,7 @@ describe('a root with the text of a step', () => {
         review: { by: answer.body.review.by, reviewedBy: null },
       })
       expect(await queue()).toEqual([])
-      // Sent again, it changes nothing.
+      // If it's sent again, the review changes nothing.
       expect((await decide(root, { decision, ...body })).body).toEqual(answer.body)
       const history = async (span: string) => (await org.owner.get(`/api/spans/${span}/reviews`)).body.reviews
       expect(await history(step)).toHaveLength(1)

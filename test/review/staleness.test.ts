@@ -191,7 +191,7 @@ describe('a review of an output that changes afterward', () => {
     })
     const late = fixture.org.clientOf(reviewer.key, bindings)
     await late.get('/api/review-queue?projectSlug=support')
-    // With several databases, two are first asked which of them has the span.
+    // With several databases, the first two calls ask which database has the span.
     callsLeft = isSharded ? 3 : 1
     const { body } = await late.put(`/api/spans/${fixture.spanId}/review`, { decision: 'accept' })
     expect(body).toMatchObject({ approvedOutput: OUTPUT, review: { state: 'accepted', stale: true } })

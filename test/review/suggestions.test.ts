@@ -275,7 +275,7 @@ describe('an agent’s decision', () => {
   })
 
   it.skipIf(isSharded)(
-    'writes two rows, one if it replaces another, and none if it repeats the last one',
+    'writes two rows, one if it replaces a suggestion, and none if it repeats the last one',
     async ({ expect }) => {
       const { agent, spanId } = await newSuggested()
       const written = async (body: object) => {

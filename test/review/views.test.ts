@@ -88,7 +88,7 @@ describe('a saved view', () => {
       { ...saved, ownerId: rotated.id },
     ])
     expect((await renewed.delete(`/api/views/${shared.id}`)).status).toBe(200)
-    // If its secret is lost, it's revoked, and the old key is rotated again.
+    // If the successor's secret is lost, the successor is revoked, and the old key is rotated again.
     await save(old, { name: 'Mine' })
     await org.owner.delete(`/api/api-keys/${rotated.id}`)
     const again = (await org.owner.post(`/api/api-keys/${created.id}/rotate`)).body
@@ -152,7 +152,7 @@ describe('a saved view', () => {
     await org.owner.delete(`/api/views/${own.id}`)
     const shared = (await save(org.owner, { shared: true })).body
     await save(org.owner, { shared: true })
-    // It's no longer shared after this call, but it was.
+    // This call stops sharing the view, which others could see until then.
     await save(org.owner)
     await save(org.owner, { shared: true })
     await org.owner.delete(`/api/views/${shared.id}`)
@@ -232,7 +232,7 @@ describe('the number of saved views', () => {
     expect(await namesFor(ada)).toHaveLength(MAX_OWN_VIEWS)
   })
 
-  it(`is limited to ${MAX_SHARED_VIEWS} shared ones in a project`, async ({ expect }) => {
+  it(`is limited to ${MAX_SHARED_VIEWS} shared views in a project`, async ({ expect }) => {
     const { ada, kofi, org } = await twoReviewers()
     const [one, two] = [crypto.randomUUID(), crypto.randomUUID()]
     await addViews(org, MAX_OWN_VIEWS, one, true)

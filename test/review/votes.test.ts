@@ -86,7 +86,7 @@ describe('votes on a span that two people review', () => {
     ])
   })
 
-  it('can be withdrawn and changed until then, and repeating one changes nothing', async ({ expect }) => {
+  it('can be withdrawn and changed until both are in, and repeating one changes nothing', async ({ expect }) => {
     const { ada, ben, cleo, vote, read } = await newVoted('Yes')
     await vote(ada, correct('No', { comment: 'First' }))
     const cast = await read()
@@ -151,7 +151,7 @@ describe('votes on a span that two people review', () => {
     const path = `/api/datasets/${await datasetUuid(org.project.id, 'total')}/evaluator`
     expect(await org.owner.put(path, evaluator)).toMatchObject({ status: 200 })
     expect(await decided(of(1, 'A'), of(1.01, 'B'), of(1))).toEqual([of(1, 'A'), 'corrected'])
-    // Each is close to the second, but the first and last aren't close to each other.
+    // The first and last values are close to the second, but not to each other.
     expect(await decided(of(1), of(1.01), of(1.02))).toEqual([null, 'unreviewed'])
     // These have more leaves than an evaluator compares. Equal values agree anyway.
     const long = { total: Array.from({ length: 100_001 }, () => 0), note: '' }
@@ -174,7 +174,7 @@ describe('votes on a span that two people review', () => {
     expect(items).toMatchObject([{ id: spanId, decision: 'correct', expected: [value('No ')] }])
   })
 
-  it('end when the output changes or is decided otherwise, and a reset begins a new round', async ({ expect }) => {
+  it('end when the output changes or gets another decision, and a reset begins a new round', async ({ expect }) => {
     const { org, ada, ben, cleo, vote, observe, read, spanId } = await newVoted('Yes')
     const judge = await adjudicatorOf(org)
     await vote(ada, ACCEPT)
@@ -182,7 +182,7 @@ describe('votes on a span that two people review', () => {
     expect((await read()).span).toMatchObject({ votes: [], review: UNREVIEWED })
     expect((await vote(ben, ACCEPT)).body).toMatchObject({ votes: [{ by: ben.userId }], review: UNREVIEWED })
     expect((await vote(ada, ACCEPT)).body.review).toMatchObject({ state: 'accepted', by: ben.userId, basis: 'votes' })
-    // The span is decided, so this is a decision like any other.
+    // The span already has a decision, so this vote is a decision like any other.
     expect((await vote(cleo, correct('No'))).body).toMatchObject({
       review: { state: 'corrected', by: cleo.userId, basis: null },
       votes: [],

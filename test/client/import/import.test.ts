@@ -630,7 +630,7 @@ describe('sending', () => {
     }
   })
 
-  it('stops immediately if the key is refused', async ({ expect }) => {
+  it('stops immediately if the key is rejected', async ({ expect }) => {
     let calls = 0
     const service = {
       attempt: async () => {

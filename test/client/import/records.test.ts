@@ -192,7 +192,7 @@ describe('a time', () => {
 })
 
 describe('an id', () => {
-  it('is the one that the service derives', async ({ expect }) => {
+  it('is the same id that the service derives', async ({ expect }) => {
     const namespace = '6ba7b811-9dad-11d1-80b4-00c04fd430c8'
     for (const name of ['span:a:b', 'é😀'])
       expect(await uuidV5(namespace, name)).toBe(await serviceUuid(namespace, name))

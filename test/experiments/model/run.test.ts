@@ -107,7 +107,7 @@ describe('an experiment that the model runs', () => {
     }
   })
 
-  it('gives an item an error that names what its prompt lacks, without a call', async ({ expect }) => {
+  it('gives an item an error that names what its prompt lacks, and makes no call', async ({ expect }) => {
     const inputs = [{ question: 'q' }, { other: 1 }, 'x'.repeat(2_000_000), { question: 'y'.repeat(300_000) }]
     const bench = await newModelBench([{ answer: 'Yes' }], { inputs })
     const { report, items } = await bench.runAll()
@@ -388,7 +388,7 @@ describe('the cost of a run', () => {
 })
 
 describe('a request for an experiment by the model', () => {
-  it('is rejected without a model, without a prompt, and with another provider’s model', async ({ expect }) => {
+  it('is rejected if there is no model or prompt, or if the model is another provider’s', async ({ expect }) => {
     const bench = await newModelBench([{ answer: 'Yes' }])
     const unconfigured = await bench.org.owner.post('/api/experiments', bench.draft({ runner: 'model' }))
     expect(unconfigured).toMatchObject({ status: 409, body: { code: 'model_not_configured' } })
@@ -448,7 +448,7 @@ describe('a request for an experiment by the model', () => {
     expect(await bench.post({ itemId })).toMatchObject({ status: 422 })
   })
 
-  it('accepts results from nobody else', async ({ expect }) => {
+  it('lets nobody else send results', async ({ expect }) => {
     const bench = await newModelBench([{ answer: 'Yes' }])
     const experiment = await bench.begin()
     expect(await experiment.send({ itemId: bench.ids[0], output: 'Yes' })).toMatchObject({ status: 409 })
