@@ -21,10 +21,13 @@ export const inWorkerd = () =>
     },
   }))
 
-/** `SHARDS=2` runs the suites with two databases for traces, DB_1 and DB_2. */
+/** `SHARDS=2` runs the suites with two databases for traces, DB_1 and DB_2, and a database for a replica of each. */
 const shards = () =>
   Object.fromEntries(
-    Array.from({ length: Number(process.env.SHARDS ?? 0) }, (_, i) => [`DB_${i + 1}`, `shard-${i + 1}`]),
+    Array.from({ length: Number(process.env.SHARDS ?? 0) }, (_, i) => [
+      [`DB_${i + 1}`, `shard-${i + 1}`],
+      [`REPLICA_${i + 1}`, `replica-${i + 1}`],
+    ]).flat(),
   )
 
 /** Tests of functions that don't need the platform. Every other test file gets its own storage. */
@@ -60,9 +63,10 @@ export default defineConfig({
             ...FUNCTIONS,
             // Its replica is of a single database.
             ...(process.env.SHARDS ? ['test/read/replicas.test.ts'] : []),
-            // Some of these are about requests without bookmarks, and this makes every request send one. The others use the
-            // replica's database as a shard.
-            ...(process.env.REPLICA_LAG ? ['test/read/{near-texts,replicas}.test.ts', 'test/**/shards.test.ts'] : []),
+            // These are about requests without bookmarks, and this makes every request send one.
+            ...(process.env.REPLICA_LAG ? ['test/read/{near-texts,replicas}.test.ts'] : []),
+            // Without shards, these use the replica's database as one.
+            ...(process.env.REPLICA_LAG && !process.env.SHARDS ? ['test/**/shards.test.ts'] : []),
           ],
           setupFiles: ['test/support/migrate.ts', 'test/support/seed.ts'],
           // The model provider and the receiver have to run outside of workerd to be reachable over HTTP.

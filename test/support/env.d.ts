@@ -10,8 +10,9 @@ declare global {
       FUZZ_SEED: string
       /** If not empty, test/endpoints/faults.test.ts tries all faults at all calls instead of a fifth of them. */
       ALL_FAULTS: string
-      /** The database that test/support/replicas.ts uses as a replica. */
+      /** The databases that test/support/replicas.ts uses as replicas of DB, DB_1, and so on. */
       REPLICA: D1Database
+      [replica: `REPLICA_${number}`]: D1Database | undefined
       /** If not empty, each file runs with a replica that is this many transactions behind. */
       REPLICA_LAG: string
     }

@@ -17,14 +17,16 @@ vi.restoreAllMocks()
 vi.unstubAllGlobals()
 
 const shards = boundShards(env).map(shard => databaseOf(env, shard))
+const replicas = [env.REPLICA, ...boundShards(env).flatMap(shard => env[`REPLICA_${shard}`] ?? [])]
 
 const isEmptied = async (database: D1Database) =>
   (await database.prepare("select 1 from sqlite_master where name in ('traces', 'projects')").first()) === null
-const isEmpty = async () => (await Promise.all([env.DB, env.REPLICA, ...shards].map(isEmptied))).every(Boolean)
+const isEmpty = async () => (await Promise.all([env.DB, ...shards, ...replicas].map(isEmptied))).every(Boolean)
 
 // A job that's still running from the last file may reopen the database during the deletion, which then leaves it
 // behind.
 for (let attempt = 0; attempt === 0 || (attempt < 10 && !(await isEmpty())); attempt++) await reset()
 await Promise.all([env.DB, ...shards].map(migrate))
-if (shards.length > 0) await separateHomes()
+// Before anything else is written, so the replicas get it.
 if (env.REPLICA_LAG !== '') await replicate(Number(env.REPLICA_LAG))
+if (shards.length > 0) await separateHomes()

@@ -1,29 +1,43 @@
 import { env } from 'cloudflare:workers'
-import { BOOKMARK_HEADER } from '../../src/domain/bookmark.ts'
+import { BOOKMARK_HEADER, formatBookmark, parseBookmark } from '../../src/domain/bookmark.ts'
+import { boundShards, databaseOf } from '../../src/store/core/store.ts'
 import type { Statement } from './bindings.ts'
 import { migrate } from './migrations.ts'
 
 /*
- * A fake of D1's read replication, because local D1 has none. The test database gets one replica, a second database
- * that is a number of transactions behind: it catches up only as far as a session's bookmark demands. The fake replaces
- * the methods of D1's class, so it sees each write, including those from jobs and from the tests themselves.
+ * A fake of D1's read replication, because local D1 has none. Each of the test's databases gets one replica, a spare
+ * database that is a number of transactions behind: it catches up only as far as a session's bookmark demands. The fake
+ * replaces the methods of D1's class, so it sees each write, including those from jobs and from the tests themselves.
  *
  * While replication is on, `send` is a client that keeps bookmarks: it sends the newest one it has received. Writes
  * without a session, such as a job's, have no response that could give a client their bookmarks, so these count as
  * received.
  */
 
-/** The transactions that the primary has committed, in order. A bookmark is the number of transactions seen. */
-interface Replication {
-  /** How many transactions the replica is behind, unless a session demands newer data. */
-  lag: number
+/** A database and its replica. */
+interface Replicated {
+  /** Its name in bookmarks. */
+  name: string
+  primary: D1Database
+  replica: D1Database
+  /** The transactions that the primary has committed, in order. A bookmark is the number of transactions seen. */
   log: (readonly Statement[])[]
+  /** How many of them the replica has applied. */
   applied: number
   /** The newest bookmark that a client has received. */
   received: number
-  /** The calls to the primary by reads without a session or by the first read in a session. */
-  atPrimary: number
-  atReplica: number
+  /** Run calls one at a time. */
+  atPrimary: Queue
+  atReplica: Queue
+}
+
+interface Replication {
+  /** How many transactions the replicas are behind, unless a session demands newer data. */
+  lag: number
+  databases: readonly Replicated[]
+  /** The calls to primaries by reads without a session or by the first read in a session. */
+  callsToPrimaries: number
+  callsToReplicas: number
 }
 
 let replication: Replication | undefined
@@ -40,17 +54,30 @@ const original = {
  * call it before anything else in a file.
  */
 export async function replicate(lag: number): Promise<void> {
-  const { REPLICA: replica } = env
-  await migrate(replica)
-  replication = { lag, log: [], applied: 0, received: 0, atPrimary: 0, atReplica: 0 }
+  const databases = [0, ...boundShards(env)].map(newReplicated)
+  await Promise.all(databases.map(({ replica }) => migrate(replica)))
+  replication = { lag, databases, callsToPrimaries: 0, callsToReplicas: 0 }
   env.READ_REPLICATION = 'on'
   prototype.prepare = function (this: D1Database, sql: string) {
-    return this === replica ? original.prepare.call(this, sql) : new PlainStatement(sql, [])
+    const replicated = databases.find(({ primary }) => primary === this)
+    return replicated ? new PlainStatement(replicated, sql, []) : original.prepare.call(this, sql)
   }
   prototype.batch = function <T>(this: D1Database, statements: D1PreparedStatement[]) {
-    return this === replica ? original.batch.call(this, statements) : plain(statements.map(sentBy), runBatch<T>)
+    const replicated = databases.find(({ primary }) => primary === this)
+    return replicated ? plain(replicated, statements.map(sentBy), runBatch<T>) : original.batch.call(this, statements)
   } as D1Database['batch']
-  prototype.withSession = constraint => new ReplicatedSession(constraint)
+  prototype.withSession = function (this: D1Database, constraint) {
+    const replicated = databases.find(({ primary }) => primary === this)
+    if (!replicated) throw new Error("the database isn't replicated")
+    return new ReplicatedSession(replicated, constraint)
+  }
+}
+
+function newReplicated(shard: number): Replicated {
+  const [name, replica] = shard === 0 ? ['DB', env.REPLICA] : [`DB_${shard}`, env[`REPLICA_${shard}`]]
+  if (!replica) throw new Error(`${name} has no database for its replica`)
+  const primary = databaseOf(env, shard)
+  return { name, primary, replica, log: [], applied: 0, received: 0, atPrimary: queue(), atReplica: queue() }
 }
 
 /** Turns replication off again. */
@@ -60,16 +87,19 @@ export function stopReplicating(): void {
   Object.assign(prototype, original)
 }
 
-/** Changes how far the replica is behind. What it has already applied stays. */
+/** Changes how far the replicas are behind. What they have already applied stays. */
 export function setLag(lag: number): void {
   state().lag = lag
 }
 
-/** Counts the calls that `act` makes to the primary and the replica. */
-export async function callsOf(act: () => Promise<unknown>): Promise<Pick<Replication, 'atPrimary' | 'atReplica'>> {
-  const { atPrimary, atReplica } = state()
+/** Counts the calls that `act` makes to primaries and replicas. */
+export async function callsOf(act: () => Promise<unknown>): Promise<{ atPrimary: number; atReplica: number }> {
+  const { callsToPrimaries, callsToReplicas } = state()
   await act()
-  return { atPrimary: state().atPrimary - atPrimary, atReplica: state().atReplica - atReplica }
+  return {
+    atPrimary: state().callsToPrimaries - callsToPrimaries,
+    atReplica: state().callsToReplicas - callsToReplicas,
+  }
 }
 
 function state(): Replication {
@@ -81,24 +111,28 @@ function state(): Replication {
 export function withBookmark(request: Request): Request {
   if (!replication || request.headers.has(BOOKMARK_HEADER)) return request
   const bookmarked = new Request(request)
-  bookmarked.headers.set(BOOKMARK_HEADER, `DB=${bookmarkAt(replication.received)}`)
+  const points = replication.databases.map(({ name, received }) => [name, bookmarkAt(received)] as const)
+  bookmarked.headers.set(BOOKMARK_HEADER, formatBookmark(new Map(points)))
   return bookmarked
 }
 
 /** Keeps the bookmark of a response. */
 export function keepBookmark({ headers }: Response): void {
-  if (replication) receive(Number(/^DB=(\d+)$/.exec(headers.get(BOOKMARK_HEADER) ?? '')?.[1] ?? 0))
+  const points = parseBookmark(headers.get(BOOKMARK_HEADER) ?? '')
+  for (const each of replication?.databases ?? []) receive(each, Number(points?.get(each.name) ?? 0))
 }
 
 /** Keeps the bookmark of what a request wrote after its response, which had an older one. */
 export async function keepingLater(work: () => Promise<unknown>): Promise<void> {
-  const before = replication?.log.length
+  const before = replication?.databases.map(({ log }) => log.length)
   await work()
-  if (replication && replication.log.length !== before) receive(replication.log.length)
+  for (const [index, each] of replication?.databases.entries() ?? []) {
+    if (each.log.length !== before?.[index]) receive(each, each.log.length)
+  }
 }
 
-function receive(position: number): void {
-  state().received = Math.max(state().received, position)
+function receive(replicated: Replicated, position: number): void {
+  replicated.received = Math.max(replicated.received, position)
 }
 
 /** D1's bookmarks sort like text. */
@@ -122,8 +156,10 @@ const runBatch = <T>(database: D1Database, statements: readonly Statement[]): Pr
     statements.map(each => prepared(database, each)),
   ) as Promise<D1Result<T>[]>
 
+type Queue = <Result>(task: () => Promise<Result>) => Promise<Result>
+
 /** Runs tasks one at a time. */
-function queue() {
+function queue(): Queue {
   let last: Promise<unknown> = Promise.resolve()
   return <Result>(task: () => Promise<Result>): Promise<Result> => {
     const result = last.then(task)
@@ -132,15 +168,15 @@ function queue() {
   }
 }
 
-const atPrimary = queue()
-const atReplica = queue()
-
 /** Runs statements at the primary. Also returns how new the result is. */
-const runAtPrimary = <Result>(statements: readonly Statement[], run: Run<Result>) =>
+const runAtPrimary = <Result>(
+  { primary, log, atPrimary }: Replicated,
+  statements: readonly Statement[],
+  run: Run<Result>,
+) =>
   atPrimary(async () => {
-    const { log } = state()
-    state().atPrimary++
-    const result = await run(env.DB, statements)
+    state().callsToPrimaries++
+    const result = await run(primary, statements)
     if (isWrite(statements)) log.push(statements)
     return { result, position: log.length }
   })
@@ -148,44 +184,53 @@ const runAtPrimary = <Result>(statements: readonly Statement[], run: Run<Result>
 const APPLIED_AT_ONCE = 200
 
 /** Applies transactions to the replica until it has seen this many. */
-async function catchUp(target: number): Promise<void> {
-  const replicated = state()
+async function catchUp(replicated: Replicated, target: number): Promise<void> {
   // Many at once, because requests wait for this.
   while (replicated.applied < target) {
     const end = Math.min(replicated.applied + APPLIED_AT_ONCE, target)
-    await runBatch(env.REPLICA, replicated.log.slice(replicated.applied, end).flat())
+    await runBatch(replicated.replica, replicated.log.slice(replicated.applied, end).flat())
     replicated.applied = end
   }
 }
 
 /** Runs statements at the replica, once it has caught up with `least`. */
-const runAtReplica = <Result>(least: number, statements: readonly Statement[], run: Run<Result>) =>
-  atReplica(async () => {
-    const replicated = state()
-    const { log, lag } = replicated
+const runAtReplica = <Result>(
+  replicated: Replicated,
+  least: number,
+  statements: readonly Statement[],
+  run: Run<Result>,
+) =>
+  replicated.atReplica(async () => {
+    const { log, replica } = replicated
     // D1 waits for a bookmark that no write has reached, and gives up.
     if (least > log.length) throw new Error('D1_ERROR: the bookmark is ahead of the database')
-    replicated.atReplica++
-    await catchUp(Math.max(least, log.length - lag))
-    return { result: await run(env.REPLICA, statements), position: replicated.applied }
+    state().callsToReplicas++
+    await catchUp(replicated, Math.max(least, log.length - state().lag))
+    return { result: await run(replica, statements), position: replicated.applied }
   })
 
 /** Runs statements without a session, always at the primary. */
-async function plain<Result>(statements: readonly Statement[], run: Run<Result>): Promise<Result> {
-  if (!isWrite(statements)) return run(env.DB, statements)
-  const { result, position } = await runAtPrimary(statements, run)
-  receive(position)
+async function plain<Result>(
+  replicated: Replicated,
+  statements: readonly Statement[],
+  run: Run<Result>,
+): Promise<Result> {
+  if (!isWrite(statements)) return run(replicated.primary, statements)
+  const { result, position } = await runAtPrimary(replicated, statements, run)
+  receive(replicated, position)
   // The next request would demand this anyway, but shouldn't spend its time on a test's large amounts of data.
-  await atReplica(() => catchUp(position))
+  await replicated.atReplica(() => catchUp(replicated, position))
   return result
 }
 
 /** The calls of one session. The later ones never read older data than the earlier ones. */
 class ReplicatedSession implements D1DatabaseSession {
   #position: number | undefined
+  readonly #replicated: Replicated
   readonly #beginsAtPrimary: boolean
 
-  constructor(constraint: D1SessionBookmark | D1SessionConstraint = 'first-unconstrained') {
+  constructor(replicated: Replicated, constraint: D1SessionBookmark | D1SessionConstraint = 'first-unconstrained') {
+    this.#replicated = replicated
     this.#beginsAtPrimary = constraint === 'first-primary'
     if (/^\d+$/.test(constraint)) this.#position = Number(constraint)
     else if (!constraint.startsWith('first-')) this.#position = Number.POSITIVE_INFINITY
@@ -206,8 +251,8 @@ class ReplicatedSession implements D1DatabaseSession {
   async call<Result>(statements: readonly Statement[], run: Run<Result>): Promise<Result> {
     const isForPrimary = isWrite(statements) || (this.#beginsAtPrimary && this.#position === undefined)
     const { result, position } = await (isForPrimary
-      ? runAtPrimary(statements, run)
-      : runAtReplica(this.#position ?? 0, statements, run))
+      ? runAtPrimary(this.#replicated, statements, run)
+      : runAtReplica(this.#replicated, this.#position ?? 0, statements, run))
     this.#position = Math.max(this.#position ?? 0, position)
     return result
   }
@@ -250,12 +295,19 @@ abstract class SentStatement implements D1PreparedStatement {
 }
 
 class PlainStatement extends SentStatement {
+  readonly #replicated: Replicated
+
+  constructor(replicated: Replicated, sql: string, values: unknown[]) {
+    super(sql, values)
+    this.#replicated = replicated
+  }
+
   bind(...values: unknown[]): D1PreparedStatement {
-    return new PlainStatement(this.sql, values)
+    return new PlainStatement(this.#replicated, this.sql, values)
   }
 
   protected call<Result>(run: (statement: D1PreparedStatement) => Promise<Result>): Promise<Result> {
-    return plain([this], database => run(prepared(database, this)))
+    return plain(this.#replicated, [this], database => run(prepared(database, this)))
   }
 }
 

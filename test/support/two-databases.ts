@@ -119,7 +119,8 @@ export function without(shard: number): Env {
     throw new Error('D1_ERROR: D1 DB is overloaded. Requests queued for too long.')
   }
   const statement = { bind: () => statement, all: fail, run: fail, raw: fail, first: fail }
-  const down = { prepare: () => statement, batch: fail } as unknown as D1Database
+  const session = { prepare: () => statement, batch: fail, getBookmark: () => null }
+  const down = { ...session, withSession: () => session } as unknown as D1Database
   return { ...bindings, [shard === 0 ? 'DB' : `DB_${shard}`]: down }
 }
 
