@@ -69,7 +69,7 @@ function verdict({ value, goal }: Measurement): string {
 
 const cellText = (cell: number | undefined): string => (cell === undefined ? '' : numberText(cell))
 
-/** Formats three significant digits, or all digits of a whole number. */
+/** Formats a number to three significant digits, but keeps all digits before the point. */
 function numberText(value: number): string {
   const digits = Number.isInteger(value) || Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2
   return value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits })

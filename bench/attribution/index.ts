@@ -3,7 +3,7 @@
  * cases through the public API to a fresh tenant. Without a file, uses cases from `cases/`. The held-out cases were
  * never used for tuning.
  *
- *   --engine model    asks the model that ATTRIBUTION_MODEL and the other variables of docs/configuration.md configure
+ *   --engine model    asks the model that ATTRIBUTION_MODEL and related variables configure (docs/configuration.md)
  *   --questions DIR   instead of answering, writes what a model would be asked about each case to DIR/<id>.txt
  *   --answers DIR     scores a model's answers in DIR/<id>.json, which are read and checked as in the engine
  *   --cases           prints each wrong answer

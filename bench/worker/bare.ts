@@ -1,7 +1,7 @@
 /**
  * The minimal Worker that can ingest an observation: it parses JSON, writes the same rows as Countersign into the same
- * tables, and responds. Countersign's speed is compared with it. It reads nothing, validates nothing, and checks no key:
- * a PUT tells it the trace's key and root span in advance. It has no imports, so it runs as is once its types are
+ * tables, and responds. It's the baseline for Countersign's speed. It reads nothing, validates nothing, and checks no
+ * key: a PUT tells it the trace's key and root span in advance. It has no imports, so it runs as is once its types are
  * stripped.
  */
 
@@ -25,7 +25,7 @@ const INSERT =
   'insert into observations (trace_key, id, type, data, timestamp, received_at, text_hash) values (?, ?, ?, ?, ?, ?, ?)'
 const UPDATE = 'update spans set has_output = 1, text_hash = ?, text_id = ? where id = ? and trace_key = ?'
 
-/** As long as a hash of an output's text. */
+/** A number with as many digits as the hash of an output's text. */
 const HASH = 2 ** 53 - 1
 
 let trace: BareTrace | undefined

@@ -107,7 +107,7 @@ const Example: v.GenericSchema<unknown, NewExample> = object(
   v.strictObject({
     id: described(
       v.optional(Uuid),
-      "An ID of your own. Sending the example again doesn't add a second one. Default: a random ID.",
+      "An ID that you choose. Sending the example again doesn't add a second one. Default: a random ID.",
     ),
     input: jsonPayload(TOO_LARGE),
     expected: jsonPayload(TOO_LARGE),

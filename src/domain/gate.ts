@@ -5,7 +5,7 @@ import type { OutcomeCounts } from './tally.ts'
 export const GATE_CONDITIONS = ['minItems', 'minPassRate', 'maxRegressed', 'maxUnjudged', 'maxAgeDays'] as const
 export type GateCondition = (typeof GATE_CONDITIONS)[number]
 
-/** What an experiment must show before a prompt's version may become active. Null conditions don't apply. */
+/** What an experiment must show before a prompt version may become active. Null conditions don't apply. */
 export interface Gate {
   /** Items in the gate's split that passed, failed, or ended in an error. At least 1. */
   minItems: number

@@ -9,7 +9,7 @@ import { sha256Hex } from './hash.ts'
 import { isJsonObject, type Json, type JsonObject } from './json.ts'
 import { cutText, utf8Length } from './text.ts'
 
-/** A metadata leaf in the form that search compares. */
+/** A metadata leaf as search compares it. */
 export interface SearchableField {
   path: string
   value: string
@@ -24,7 +24,7 @@ export async function searchableFields(metadata: JsonObject): Promise<Searchable
   return [...new Map(fields.map(field => [fieldKey(field), field])).values()]
 }
 
-/** The distinct values by which a search on this path finds the metadata. */
+/** The distinct values at this path that a search can match. */
 export const searchableValues = (metadata: JsonObject, path: string): string[] => {
   const values = countLeaves(metadata).kept.filter(leaf => leaf.path === path)
   return [...new Set(values.map(({ value }) => value.toWellFormed()))]

@@ -42,7 +42,7 @@ const NewExperiment = v.strictObject({
   id: v.optional(
     described(
       Uuid,
-      "An ID of your own. Sending the request again doesn't create a second experiment. Default: a random ID.",
+      "An ID that you choose. Sending the request again doesn't create a second experiment. Default: a random ID.",
     ),
   ),
   projectSlug: v.string(),

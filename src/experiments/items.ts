@@ -73,7 +73,7 @@ export const listExperimentItems = endpoint({
   const frame = await frameOf(store, experiment)
   const problem = query.problemId === undefined ? undefined : await findProblem(store, query.problemId)
   if (query.problemId !== undefined && problem?.projectKey !== experiment.projectKey) {
-    throw notFound("The experiment's project has no problem with this ID")
+    throw notFound("No problem in the experiment's project has this ID")
   }
   const { items, nextCursor } = await pageOf({
     list: ['experiment-items', store.organization.id, experiment.id],
@@ -138,7 +138,7 @@ async function withResults(store: Store, experiment: ExperimentRecord, items: re
   const outputs = await findOutputs(store, experiment, ids)
   const shown = await showValues(store, [...outputs.values()], 'full')
   // The trace is being purged. A retried request finds the items that are left.
-  if (!shown) throw unavailable(1, new Error('an object of an experiment is gone'))
+  if (!shown) throw unavailable(1, new Error("the experiment's stored object is missing"))
   const judgeOutput = outputJudge(experiment)
   const giveTurns = turnsByLength()
   const listed: v.InferOutput<typeof ExperimentItem>[] = []

@@ -143,7 +143,7 @@ export const conflict = (message: string, path: string) => new ApiError(409, mes
 /** 409 for several fields, at most the first 20. */
 export const conflictFields = (message: string, faults: readonly ErrorDetail[]) =>
   new ApiError(409, message, { details: shortened(faults) })
-/** 409 because a prompt's version doesn't meet its step's gate. Each detail names a condition. */
+/** 409 because a prompt version doesn't meet its step's gate. Each detail names a condition. */
 export const gateNotMet = (message: string, details: readonly ErrorDetail[]) =>
   new ApiError(409, message, { code: 'gate_not_met', details })
 /** 410 for a webhook whose URL is a Countersign deployment, perhaps this one. The 410 disables the webhook. */

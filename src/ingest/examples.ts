@@ -66,7 +66,7 @@ const attributedType = {
 const engineAnswer = {
   ...attributedType,
   reasoning:
-    'The warranty doc was retrieved and says 24 months. The answer says 12, which only the doc for used devices says.',
+    'The warranty doc was retrieved and says 24 months. The answer says 12, a figure that appears only in the doc for used devices.',
   confidence: 0.82,
   alternatives: [
     { error_type: 'hallucinated_content', confidence: 0.09 },

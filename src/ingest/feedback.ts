@@ -62,7 +62,7 @@ const Source = v.pipe(
 export const Feedback = v.object({
   trace_id: TraceId,
   feedback_id: v.nullish(
-    described(text(1, MAX_FEEDBACK_ID_LENGTH), 'An ID of your own. Sending it again updates the feedback.'),
+    described(text(1, MAX_FEEDBACK_ID_LENGTH), 'An ID that you choose. Sending it again updates the feedback.'),
   ),
   span_id: v.nullish(Uuid),
   name: v.nullish(FeedbackName),

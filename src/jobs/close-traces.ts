@@ -6,8 +6,8 @@ import { findDueTraces } from '../store/traces/closing.ts'
 import { traceUpdate, updateTraces } from '../store/traces/trace-updates.ts'
 
 /**
- * Completes a database's traces whose root didn't arrive in time, a bounded number per minute. If a trace has changed
- * since it was read, its state is computed again: the change may have been the root.
+ * In one database, completes the traces whose root didn't arrive in time, a bounded number per minute. If a trace has
+ * changed since it was read, its state is computed again, because the root may have arrived.
  */
 export async function closeTraces(env: Env, unscoped: UnscopedStore, now: number): Promise<void> {
   for (let step = 0; step < CLOSING_STEPS; step++) {

@@ -17,13 +17,13 @@ import { getReviewQueue } from '../review/queue.ts'
 import { putReview } from '../review/reviews.ts'
 import type { Tool } from './tool.ts'
 
-/** The arguments and defaults of tools that list. */
+/** The arguments and defaults of the tools that return lists. */
 const page = ['limit', 'cursor'] as const
 const shortPage = { limit: TOOL_PAGE_LIMIT }
 
 /**
- * The tools that agents can use, in the order in which they're listed. What only people may do has no tool: activating
- * a prompt's version, gates, evaluators, datasets, review policies, settling disputes, keys, and users.
+ * The tools that agents can use, in the order in which they're listed. There are no tools for what only people may do:
+ * activate prompt versions, settle disputes, or change gates, evaluators, datasets, review policies, keys, or users.
  */
 export const tools: readonly Tool[] = [
   {

@@ -48,7 +48,7 @@ export function factsOfLogs(logs: readonly TelemetryLog[]): TraceFacts {
 const LAST_CLASS = '9'
 const UNNAMED = 'trace'
 
-/** A rank within a class (one digit): the earliest span comes first. Padded to the longest 64-bit time. */
+/** A rank within a class (one digit): the earliest span comes first. Padded to the longest possible time. */
 const rankOf = (rankClass: string, { startNs, spanId }: SpanOutline['span']): string =>
   `${rankClass}${String(startNs).padStart(20, '0')}${spanId}`
 

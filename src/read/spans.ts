@@ -80,7 +80,7 @@ const spanFilters = {
     "Spans in this review state. unreviewed: the output still needs a first review; stale: the output has changed since the review. accepted and corrected leave out stale reviews; reviewed is accepted or corrected, and waiting is unreviewed or stale. Roots that show another span's review are left out.",
   ),
   hasOutput: v.optional(TrueOrFalse),
-  reviewable: described(v.optional(v.literal('true')), 'Only outputs that people review, as insights count them'),
+  reviewable: described(v.optional(v.literal('true')), 'Only outputs that people review, counted as in Insights'),
   assignee: assigneeParameter,
   from: v.optional(timestamp('Spans of traces at or after this time')),
   to: v.optional(timestamp('Spans of traces before this time')),
@@ -176,7 +176,7 @@ export async function spanListFilter(
   )
   const problem = problemId === undefined ? undefined : await findProblem(store, problemId)
   if (problemId !== undefined && problem?.projectKey !== project.key)
-    throw notFound('The project has no problem with this ID')
+    throw notFound('No problem in the project has this ID')
   const watched =
     watchedPromptId && (await findWatchedDecisions(store, project.key, watchedPromptId, query.watchedSide ?? 'after'))
   if (watchedPromptId !== undefined && !watched)

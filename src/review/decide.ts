@@ -101,7 +101,7 @@ async function decideRound(scope: Scope, pending: readonly ReviewRequest[], mode
     mode,
   )
   // The trace is being deleted. A retried request gets its 404.
-  if (!shown || !opinions) throw unavailable(1, new Error('an object of the reviewed span is gone'))
+  if (!shown || !opinions) throw unavailable(1, new Error("the reviewed span's stored object is missing"))
   for (const [index, { asked, root, subject, span, importResult }] of decided.entries()) {
     const detail = shown[index]
     if (!detail) continue

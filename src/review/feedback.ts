@@ -45,7 +45,7 @@ export const createComment = endpoint({
     ),
     id: v.optional(
       v.pipe(
-        uuid("An ID of your own. Sending it again doesn't create a second comment."),
+        uuid("An ID that you choose. Sending it again doesn't create a second comment."),
         v.check(id => !isNameBased(id), 'must not be a version 5 UUID: pipelines use those'),
       ),
     ),

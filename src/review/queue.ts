@@ -79,7 +79,7 @@ export const getReviewQueue = endpoint({
         v.array(v.object({ userId: Uuid, reviewed: v.number() })),
         v.metadata({
           description:
-            'Spans that each reviewer has accepted or corrected since midnight UTC. Decisions count as in insights. If several people review a span, each of their votes counts, but not the decision that follows from them.',
+            'Spans that each reviewer has accepted or corrected since midnight UTC. Decisions are counted the same way as in Insights. If several people review a span, each of their votes counts, but not the decision that follows from them.',
         }),
       ),
     }),

@@ -148,7 +148,7 @@ export async function judgeAll<Judged>(
       if (root && named.has(request.spanId)) continue
       requireProject(caller, subject.trace.projectKey)
       const output = outputs.get(subject.span)
-      if (output === undefined) throw unavailable(1, new Error('an object of the reviewed span is gone'))
+      if (output === undefined) throw unavailable(1, new Error("the reviewed span's stored object is missing"))
       const typeState = request.errorType && errorTypeState(subject.trace.projectKey, request.errorType)
       if (typeState && typeState !== 'enabled') throw unprocessable(ERROR_TYPE_MESSAGES[typeState], 'errorType')
       await giveTurns(output.length)

@@ -85,7 +85,7 @@ async function suggestRound(scope: Scope, pending: readonly ReviewRequest[], mod
   )
   const shared = await readSharedOpinions(store, suggested, mode)
   // The trace is being deleted. A retried request gets its 404.
-  if (!shown || !shared) throw unavailable(1, new Error('an object of the span is gone'))
+  if (!shown || !shared) throw unavailable(1, new Error("the span's stored object is missing"))
   for (const [index, { asked, trace, reviewed, forms }] of suggested.entries()) {
     const detail = shown[index]
     if (!detail) continue

@@ -29,7 +29,7 @@ import { canBeShared, checkOutput, type Judged, matches, type Values, verdictOn 
  */
 
 const noForm = (spanId: string) =>
-  `Several people review this root together with a span below it, and the correction can't be converted to that span's form; correct ${spanId} instead`
+  `This root shares its review with a span below it, which several people review, and the correction can't be converted to that span's form; correct ${spanId} instead`
 
 /** Whether a request is a vote. An adjudicator's decision or an imported one isn't a vote. */
 export function isVote(caller: Caller, { request, subject, formless }: Directed): boolean {
@@ -183,7 +183,8 @@ function comparison({ voting, outputSchema }: ReviewSubject) {
   const giveTurns = turnsByLength()
   let schema: Enumerated | undefined
   return async ({ json: left }: Cast, { json: right }: Cast): Promise<boolean> => {
-    if (left === undefined || right === undefined) throw unavailable(1, new Error('an object of a vote is gone'))
+    if (left === undefined || right === undefined)
+      throw unavailable(1, new Error("the vote's stored object is missing"))
     await giveTurns(left.length + right.length)
     if (outputSchema !== null) schema ??= Enumerated.by(JSON.parse(outputSchema))
     return judgeOutput(JSON.parse(left), [JSON.parse(right)], { evaluator, schema }).outcome === 'passed'

@@ -58,7 +58,7 @@ export const createWebhook = endpoint({
     id: v.optional(
       described(
         Uuid,
-        'An ID of your own, so you can repeat the request without creating another webhook. The same request gets the same response. Default: a random ID.',
+        'An ID that you choose, so you can repeat the request without creating another webhook. The same request gets the same response. Default: a random ID.',
       ),
     ),
     projectSlug: v.optional(

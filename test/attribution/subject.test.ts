@@ -138,7 +138,7 @@ describe('the subject of an attribution', () => {
     expect(rowsRead).toBeLessThan(100_000)
   })
 
-  it('leaves out values that are too large or too many', async ({ expect }) => {
+  it('leaves out values that are too large, one by one or together', async ({ expect }) => {
     const { org, traceKey, observe, step } = await newDisputed()
     await observe({ data: 'x'.repeat(300_000) })
     for (let place = 0; place < 18; place++) {

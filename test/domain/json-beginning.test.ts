@@ -3,7 +3,7 @@ import { describe, it } from 'vitest'
 import type { Json } from '../../src/domain/json.ts'
 import { parseBeginning } from '../../src/domain/json-beginning.ts'
 
-describe('the beginning of JSON', () => {
+describe('the beginning of a JSON text', () => {
   it.for([
     ['"How long is', 'How long is'],
     ['"a \\"quoted\\" wo', 'a "quoted" wo'],
@@ -28,7 +28,7 @@ describe('the beginning of JSON', () => {
     expect(parseBeginning(json)).toEqual({ value, isWhole: false })
   })
 
-  it('reads the beginning of any value, cut anywhere, as part of that value', ({ expect }) => {
+  it('is read as part of its value, wherever it was cut off', ({ expect }) => {
     fc.assert(
       // A number by itself is never cut, because it's short.
       fc.property(

@@ -7,7 +7,7 @@ import { stored } from '../support/database.ts'
 import { newOrg, type Org } from '../support/org.ts'
 import { reviewerOf } from '../support/reviews.ts'
 
-/** A new pass starts only some time after the previous one, so each cron run here has a later time. */
+/** A new pass doesn't start until some time after the previous one, so each cron run here has a later time. */
 let time = Date.now()
 async function cron(runs = 3): Promise<void> {
   const { JOBS, ...bindings } = env
@@ -31,7 +31,7 @@ async function traceOf(org: Org, ...emails: string[]) {
 }
 
 describe('a labeler', () => {
-  it('is deleted only with the last record', async ({ expect }) => {
+  it('is deleted only when the last record is', async ({ expect }) => {
     const org = await newOrg()
     const [first, second] = [await traceOf(org, 'ada@x.y', 'bob@x.y'), await traceOf(org, 'bob@x.y')]
     await cron()
@@ -93,7 +93,7 @@ describe('a labeler', () => {
     expect(await emailsIn(org)).toEqual(['ada@x.y'])
   })
 
-  it('is searched for in all traces, in bounded steps', async ({ expect }) => {
+  it('is looked up in all traces, in bounded steps', async ({ expect }) => {
     const org = await newOrg()
     const [deleted, old] = [await traceOf(org, 'ada@x.y', 'bob@x.y'), await traceOf(org, 'bob@x.y')]
     await stored.prepare('update traces set timestamp = 0 where id = ?').bind(old.id).run()

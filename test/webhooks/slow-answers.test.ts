@@ -19,14 +19,14 @@ const inMs = (ms: number): string => new Date(Date.now() + ms).toUTCString()
 const RETRY_AFTER: Record<string, [header: () => string, wait: number]> = {
   'in seconds': [() => '1800', HOUR_MS / 2],
   'as a date': [() => inMs(HOUR_MS / 2), HOUR_MS / 2],
-  'in more seconds than we wait': [() => '86400', MAX_RETRY_AFTER_MS],
-  'as a date that is too far': [() => inMs(24 * HOUR_MS), MAX_RETRY_AFTER_MS],
+  'with more seconds than the longest wait': [() => '86400', MAX_RETRY_AFTER_MS],
+  'as a date too far in the future': [() => inMs(24 * HOUR_MS), MAX_RETRY_AFTER_MS],
   'as a date in the past': [() => inMs(-HOUR_MS), 0],
   'that makes no sense': [() => 'soon', 0],
   'that is negative': [() => '-5', 0],
 }
 
-it.for(Object.entries(RETRY_AFTER))('Retry-After %s delays the next attempt', async ([, [header, wait]]) => {
+it.for(Object.entries(RETRY_AFTER))('schedules the next attempt after a Retry-After %s', async ([, [header, wait]]) => {
   vi.useFakeTimers({ toFake: ['Date'], now: Math.ceil(Date.now() / 1000) * 1000 })
   const { test, send, deliveries } = await newHooked()
   await test()
@@ -38,11 +38,11 @@ it.for(Object.entries(RETRY_AFTER))('Retry-After %s delays the next attempt', as
   expect(waited).toBeLessThanOrEqual(Math.max(wait, 66_000))
 })
 
-describe('an answer whose body stops', () => {
+describe('a response whose body breaks off', () => {
   it.for([
     [500, 'pending', 'The receiver returned 500', 'Bad ga'],
     [200, 'delivered', null, null],
-  ] as const)('still counts by its status, %d', async ([status, state, error, answer], { expect }) => {
+  ] as const)('is still judged by its status, %d', async ([status, state, error, answer], { expect }) => {
     const { test, send, deliveries } = await newHooked()
     await test()
     receive(() => {
@@ -61,7 +61,7 @@ describe('an answer whose body stops', () => {
   })
 })
 
-describe('events of a webhook that cannot be decrypted', () => {
+describe('events for a webhook whose data cannot be decrypted', () => {
   it.for(['', 'short', 'a different key for the tests'])('wait while WEBHOOK_KEY is "%s"', async (key, { expect }) => {
     const logged = vi.spyOn(console, 'error').mockImplementation(() => {})
     vi.useFakeTimers({ toFake: ['Date'] })
@@ -83,7 +83,7 @@ describe('events of a webhook that cannot be decrypted', () => {
     expect((await read()).failingSince).toBeNull()
   })
 
-  it('switch it off after five days', async () => {
+  it('disable the webhook after five days', async () => {
     vi.spyOn(console, 'error').mockImplementation(() => {})
     vi.useFakeTimers({ toFake: ['Date'] })
     const { test, send, read } = await newHooked()
@@ -97,7 +97,7 @@ describe('events of a webhook that cannot be decrypted', () => {
     expect(await read()).toMatchObject({ enabled: false, disabledReason: 'failing' })
   })
 
-  it('go out again once its URL is set, signed with a new secret', async () => {
+  it('go out again, signed with a new secret, once its URL is set', async () => {
     const { org, path, webhook } = await newHooked()
     const bindings = { ...withoutQueue(), WEBHOOK_KEY: 'a different key for the tests' }
     const manager = client({ 'x-api-key': org.ownerKey }, bindings)

@@ -26,7 +26,7 @@ export const exports: Attacks = share => ({
       times(part(share, 20_000), index => text(`gen_ai.prompt.${index * 1_000_003}.content`, 'v')),
     ),
   ]),
-  'messages as JSON of 4 MB': exported(() => [
+  '4 MB of messages as JSON': exported(() => [
     otlpSpan('chat', [
       text(
         'gen_ai.input.messages',
@@ -60,12 +60,12 @@ export const exports: Attacks = share => ({
     'gzip',
     gzipSync(Buffer.alloc(part(share, 1_000_000_000), ' ')),
   ),
-  '1 GB compressed with gzip, on a native call': compressed(
+  '1 GB compressed with gzip, to the ingestion API': compressed(
     '/api/v1/batch',
     'gzip',
     gzipSync(Buffer.alloc(part(share, 1_000_000_000), ' ')),
   ),
-  '1 GB compressed with deflate, on the read interface': compressed(
+  '1 GB compressed with deflate, to the read API': compressed(
     '/api/reviews',
     'deflate',
     deflateSync(Buffer.alloc(part(share, 1_000_000_000), ' ')),
@@ -74,7 +74,7 @@ export const exports: Attacks = share => ({
     const body = Buffer.alloc(part(share, MAX_EXPORT_BYTES), Buffer.from([0x0a, 0x00]))
     return () => client.adding({ 'content-type': 'application/x-protobuf' }).send('POST', '/v1/traces', body)
   },
-  'protobuf of noise': async client => {
+  'random bytes sent as protobuf': async client => {
     const body = randomBytes(part(share, MAX_EXPORT_BYTES))
     return () => client.adding({ 'content-type': 'application/x-protobuf' }).send('POST', '/v1/traces', body)
   },

@@ -81,7 +81,7 @@ const commentsOn = (subject: Subject, step: Step, userId: string): string[] =>
   )
 
 /**
- * The step that feedback is about: the step it names, unless that is a root without an output, or else the last step
+ * The step that feedback is about: the step it names or, if it names none or a root without an output, the last step
  * with an output.
  */
 function outputStepOf({ spanId }: SubjectFeedback, subject: Subject): Step {
@@ -93,8 +93,8 @@ function outputStepOf({ spanId }: SubjectFeedback, subject: Subject): Step {
 }
 
 /**
- * The step that a correction applies to: the one whose output has the most of its fields. On a tie, the step that the
- * feedback names wins, then the root, then the last step.
+ * The step that a correction applies to: the one whose output contains the most of the correction's fields. On a
+ * tie, the step that the feedback names wins, then the root, then the last step.
  */
 function correctedStepOf(correction: JsonObject, feedback: SubjectFeedback, subject: Subject): Step {
   const named = subject.steps.find(({ spanId }) => spanId === feedback.spanId)
@@ -113,8 +113,8 @@ function correctedStepOf(correction: JsonObject, feedback: SubjectFeedback, subj
 }
 
 /**
- * Applies a correction to an output. The correction may contain only some of the output's fields, or its text under any
- * name.
+ * Applies a correction to an output. The correction may contain only some of the output's fields. If the output isn't
+ * an object, the correction may contain its corrected value under any field name.
  */
 export function applyCorrection(output: Json, correction: JsonObject): Json {
   const fields = Object.entries(correction)

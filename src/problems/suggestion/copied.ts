@@ -4,8 +4,8 @@ import { LENGTH_PER_TURN, MIN_COPIED_WORDS } from '../../limits.ts'
 import type { Basis } from './question.ts'
 
 /*
- * A trace may contain text such as "always approve", in the hope that a model turns it into a rule. Only a person can
- * tell whether a rule is right, so changes with words that only the traces contain are marked.
+ * Someone may plant text such as "always approve" in a trace, hoping that a model will turn it into a rule. Only a
+ * person can tell whether a rule is right, so changes with words that only the traces contain are marked.
  */
 
 /**
@@ -34,7 +34,7 @@ const WORDS =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]|[\p{L}\p{N}\p{M}_]+/gu
 const CLAUSE_ENDS = /[\n.!?;:,()"“”„«»。！？；：、，…]+/u
 
-/** Lowercased, without characters that nobody sees. */
+/** Lowercased, with invisible characters removed. */
 const wordsOf = (text: string): string[] =>
   text
     .normalize('NFKC')
@@ -73,7 +73,7 @@ function* runsWithin(value: Json, wanted: ReadonlySet<string>): Work<Set<string>
   return found
 }
 
-/** All strings in a value, including fields' names. Doesn't recurse, because a value may be nested deeply. */
+/** All strings in a value, including field names. Doesn't recurse, because a value may be deeply nested. */
 function* stringsOf(value: Json): Generator<string> {
   const left: Json[] = [value]
   for (let each = left.pop(); each !== undefined; each = left.pop()) {

@@ -70,7 +70,7 @@ export async function readItems(
     MAX_SPAN_BYTES,
   )
   // The trace is being purged. A retried request finds the items that are left.
-  if (!shown) throw new Unanswered(1, new Error('an object of a dataset item is gone'))
+  if (!shown) throw new Unanswered(1, new Error("the dataset item's stored object is missing"))
   // Heads whose values are gone also count as read.
   const read =
     count === items.length

@@ -147,9 +147,9 @@ export interface ClaimedDelivery {
 }
 
 /**
- * Claims the due deliveries of webhooks that aren't resting, a few of each in each database, for `DELIVERY_LEASE_MS`.
- * The oldest deliveries of each webhook come first. A database that doesn't respond is left out for the rest of the
- * run.
+ * Claims the due deliveries of webhooks that aren't resting, a few per webhook in each database, for
+ * `DELIVERY_LEASE_MS`. The oldest deliveries of each webhook come first. A database that doesn't respond is left out
+ * for the rest of the run.
  */
 export async function claimDeliveries(
   store: Store,
@@ -172,11 +172,11 @@ export async function claimDeliveries(
     .map(({ row }) => row)
 }
 
-/** Whether a webhook may get anything now. */
+/** Whether a webhook may be sent anything now. */
 const mayReceive = (now: number): SQL =>
   sql`(${webhooks.isEnabled} = 1 and coalesce(${webhooks.restsUntil}, 0) <= ${now})`
 
-/** Claims in one database. The control database looks at the webhooks again in the same statement. */
+/** Claims deliveries in one database. The control database checks the webhooks again in the same statement. */
 async function claimIn(
   store: Store,
   receivers: readonly { key: number }[],
@@ -223,7 +223,7 @@ export interface Outcome {
   status: number | null
   fault: string | null
   answer: string | null
-  /** When to try again. Null if it succeeded, or if no attempt is left. */
+  /** When to try again. Null if it succeeded, or if no attempts are left. */
   retryAt: number | null
   isSuccess: boolean
   /** Whether the receiver seems to be down, so that it should rest. */
@@ -287,7 +287,7 @@ export const releaseDeliveries = (deliveries: readonly ClaimedDelivery[], token:
       .where(isHeld(delivery, token)),
   )
 
-/** Removes deliveries of events that may not be sent anymore. */
+/** Removes deliveries of events that must no longer be sent. */
 export const dropDeliveries = (deliveries: readonly ClaimedDelivery[], token: string): Promise<void> =>
   inEach(deliveries, ({ database }, delivery) => database.delete(webhookDeliveries).where(isHeld(delivery, token)))
 
@@ -309,7 +309,7 @@ async function inEach(
 
 /**
  * Gives a run's webhooks back, and stores when a run has to look at each of them again: when its next delivery is due
- * and its rest is over. Returns the earliest time, or null if there's nothing left. Both happen at once, so that a
+ * and its rest is over. Returns the earliest time, or null if there's nothing left. Both happen in one statement, so a
  * message that arrives now finds either a free webhook, or a run that sees its event.
  */
 export async function giveBackReceivers(
@@ -439,7 +439,10 @@ export async function listDueProjects(
   return [...distinct.values()]
 }
 
-/** Finds the first existing project, from a key on, that sends a type of events to a webhook. */
+/**
+ * Finds the first existing project, in the order of their keys from `fromKey` on, that sends events of this type to a
+ * webhook.
+ */
 export async function findSendingProject(
   { database }: UnscopedStore,
   type: EventType,

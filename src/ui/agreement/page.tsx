@@ -152,7 +152,9 @@ function Apart({ agreement: { apart }, pathTo }: { agreement: Agreement; pathTo:
       {outputs === 1
         ? "output that is outside the sample, or whose votes weren't blind or came after a decision."
         : "outputs that are outside the sample, or whose votes weren't blind or came after a decision."}{' '}
-      Everybody agrees on {share(unanimous, outputs)}.
+      {outputs === 1
+        ? `Its votes ${unanimous === 1 ? 'are' : "aren't"} unanimous.`
+        : `On ${share(unanimous, outputs)} of them, the votes are unanimous.`}
     </Text>
   )
 }

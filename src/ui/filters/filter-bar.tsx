@@ -41,7 +41,7 @@ export function FilterBar({ filters, pinned = [], searchName, placeName, onClear
   const change = (changes: Changes) => setAddress(withParameters({ ...changes, ...elsewhere }))
   const remove = (next: (address: URLSearchParams) => URLSearchParams) => {
     setAddress(next)
-    // The pressed button disappears and would lose the focus.
+    // The pressed button disappears and would lose focus.
     add.current?.focus()
   }
   const isPinned = ({ label }: Filter) => pinned.includes(label)

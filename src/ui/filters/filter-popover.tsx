@@ -35,7 +35,7 @@ export function FilterPopover({ labelledBy, filters, term, address, onChange, on
       <Popover.Target>
         <span className={classes.cover} aria-hidden onClick={onClose} />
       </Popover.Target>
-      {/* A new key makes a new dropdown, which takes the focus. */}
+      {/* A new key creates a new dropdown, which takes focus. */}
       <Popover.Dropdown key={chosen} p="xs" className={classes.editor} aria-labelledby={labelledBy}>
         {filter === undefined ? (
           <OptionList

@@ -52,7 +52,7 @@ export function FirstSteps({ project, newest }: FirstStepsProps) {
             </>
           ) : (
             <>
-              Ask a manager of your organization to create one under Settings, with the <Code>ingest</Code> scope.
+              Ask a manager in your organization to create one under Settings, with the <Code>ingest</Code> scope.
             </>
           )}
         </Task>

@@ -22,7 +22,7 @@ export function NoProject() {
   ) : (
     <Empty title="No projects yet">
       A project holds one pipeline's traces, prompts, and knowledge docs. To create one, you need a key with the{' '}
-      <Code>manage</Code> scope. Ask a manager of your organization.
+      <Code>manage</Code> scope. Ask a manager in your organization.
     </Empty>
   )
 }

@@ -94,7 +94,7 @@ export function Page() {
   )
 }
 
-/** Moves the focus to the link of the next problem, or the previous one (-1). */
+/** Moves focus to the link of the next problem, or the previous one (-1). */
 function moveFocus(list: HTMLElement | null, by: 1 | -1): void {
   const links = [...(list?.querySelectorAll<HTMLElement>('a[data-problem]') ?? [])]
   const current = document.activeElement?.closest('li')

@@ -73,7 +73,7 @@ const Framed = ({ kind, children }: PropsWithChildren<{ kind: QueueKind }>) => (
 const NoAdjudicator = () => (
   <Empty title="You aren't an adjudicator">
     <Text size="sm" inherit>
-      Adjudicators settle disagreements between reviewers. A manager of your organization can make you one under{' '}
+      Adjudicators settle disagreements between reviewers. A manager in your organization can make you one under{' '}
       <TextLink href="/settings/users" underline="always">
         Settings
       </TextLink>
@@ -92,7 +92,7 @@ const NoReviewer = ({ missing }: { missing: readonly string[] }) => (
           <Code>{scope}</Code>
         </span>
       ))}
-      . Ask a manager of your organization to create a key under Settings. You can see past decisions in the{' '}
+      . Ask a manager in your organization to create a key under Settings. You can see past decisions in the{' '}
       <TextLink href="/traces">traces</TextLink>.
     </Text>
   </Empty>

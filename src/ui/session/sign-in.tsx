@@ -76,7 +76,7 @@ export function SignIn() {
               Sign in
             </Button>
             <Text size="sm" c="dimmed">
-              No key? Ask a manager of your organization to create one under Settings, with the <Code>read</Code> and{' '}
+              No key? Ask a manager in your organization to create one under Settings, with the <Code>read</Code> and{' '}
               <Code>review</Code> scopes. If you run Countersign on your own machine, <Code>npm start</Code> prints a
               sign-in link. See also the{' '}
               <Anchor href="/docs" inherit underline="always">

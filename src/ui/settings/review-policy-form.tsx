@@ -17,7 +17,7 @@ type Rule = ReviewPolicy['always'][number]
 const RULES: readonly { rule: Rule; label: string }[] = [
   { rule: 'negative', label: 'Outputs from traces with negative feedback' },
   { rule: 'error', label: 'Outputs from spans and traces that ended in an error' },
-  { rule: 'low_confidence', label: 'Outputs that an engine blames with less than 50% confidence' },
+  { rule: 'low_confidence', label: 'Outputs that the engine blames for an error with less than 50% confidence' },
 ]
 
 interface ReviewPolicyFormProps {

@@ -56,7 +56,7 @@ export const SpanLine = memo(function SpanLine({
   const kind = kindOf(span)
   const { state, stale } = span.review
   return (
-    // biome-ignore lint/a11y/useFocusableInteractive: the tree has the focus and names the active item
+    // biome-ignore lint/a11y/useFocusableInteractive: the tree has focus and names the active item
     <div
       id={id}
       role="treeitem"

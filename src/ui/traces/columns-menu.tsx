@@ -50,7 +50,7 @@ export function ColumnsMenu({ columns, isChosen, choose, reset }: ReturnType<typ
                         aria-label={`Move ${label} ${step < 0 ? 'up' : 'down'}`}
                         onClick={({ currentTarget }) => {
                           move(id, step)
-                          // A moved element loses the focus.
+                          // A moved element loses focus.
                           requestAnimationFrame(() => currentTarget.focus())
                         }}
                       >

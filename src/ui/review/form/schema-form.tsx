@@ -51,7 +51,7 @@ const dense = createTheme({
 /** A form for a value, generated from its schema. */
 export function SchemaForm({ schema, value, onChange }: SchemaFormProps) {
   const form = useRef<HTMLDivElement>(null)
-  // Like the other editors, the form takes the focus.
+  // Like the other editors, the form takes focus.
   useEffect(() => form.current?.querySelector<HTMLElement>('input, textarea')?.focus(), [])
   return (
     <MantineThemeProvider theme={dense}>
