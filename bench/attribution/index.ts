@@ -90,7 +90,7 @@ function modelVariables(): Record<string, string> {
   if (!model) stop('--engine model needs ATTRIBUTION_MODEL: see docs/configuration.md')
   if (model.startsWith('workers-ai/')) {
     stop(
-      "Workers AI's binding only works in a deployed Worker. Use its OpenAI-compatible address instead, as in docs/configuration.md.",
+      'The Workers AI binding only works in a deployed Worker. Use the OpenAI-compatible endpoint instead; see docs/configuration.md.',
     )
   }
   return variables
@@ -115,7 +115,7 @@ async function writeQuestions(directory: string): Promise<void> {
   })
   for (const each of outcomes) {
     if (!written.has(each.labeled.id))
-      stop(`${each.labeled.id}: nothing was asked: ${'fault' in each ? each.fault : ''}`)
+      stop(`${each.labeled.id}: the model wasn't asked: ${'fault' in each ? each.fault : ''}`)
   }
   console.log(`Wrote ${written.size} questions to ${directory}. Score their answers with --answers DIR.`)
 }
@@ -141,7 +141,7 @@ async function answersIn(directory: string): Promise<Outcome[]> {
 }
 
 function fileOf(directory: string, id: string, extension: string): string {
-  if (!/^[\w.-]+$/.test(id)) stop(`The id ${id} can't be the name of a file`)
+  if (!/^[\w.-]+$/.test(id)) stop(`The id ${id} can't be used as a file name`)
   return resolve(directory, `${id}.${extension}`)
 }
 

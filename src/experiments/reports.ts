@@ -59,7 +59,7 @@ export const getExperiment = endpoint({
   path: '/api/experiments/{experimentId}',
   summary: "Get an experiment's report",
   description:
-    'Changes against recorded outputs are counted but not tested for significance, because people wrote the expected outputs by correcting the recorded ones. To test the difference between two candidates, compare their experiments.',
+    'Changes relative to recorded outputs are counted but not tested for significance, because people wrote the expected outputs by correcting the recorded ones. To test the difference between two candidates, compare their experiments.',
   scope: 'read',
   reads: 'primary',
   params: v.object({ experimentId: Uuid }),

@@ -88,7 +88,7 @@ export const assignSpans = endpoint({
   description:
     "Each span is assigned to as many of these people as its number of reviewers requires, or to all of them if there aren't enough. People with the fewest open assignments in the project come first, so the work stays evenly distributed across calls. Repeating a call changes nothing. " +
     'An assignment ends when the span is decided, and reopens if its output changes. Other people can still review the span. ' +
-    `A user has at most ${MAX_OPEN_ASSIGNMENTS} open assignments in a project.`,
+    `A user can have at most ${MAX_OPEN_ASSIGNMENTS} open assignments in a project.`,
   scope: 'manage',
   body: Assignment,
   errors: { 404: 'Not found' },

@@ -8,7 +8,7 @@ import { expect, signIn, test } from './test.ts'
 const SPANS = 10_000
 /** The maximum number of spans in a response. */
 const MAX_SPANS = 20_000
-/** Opening a trace runs 27 parts of the code per span. Searching all spans for each span would run 10,000 more. */
+/** Opening a trace executes 27 code ranges per span. Searching all spans for each span would execute 10,000 more. */
 const MAX_RUNS_PER_SPAN = 100
 const MAX_LINES = 200
 
@@ -79,7 +79,7 @@ async function workToOpen(page: Page) {
   }
 }
 
-test('a trace with 10,000 spans opens with one request and linear work, and scrolls with few spans in the page', async ({
+test('a trace with 10,000 spans opens with one request and linear work, and scrolls with only a few spans in the page', async ({
   page,
   context,
 }) => {

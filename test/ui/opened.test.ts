@@ -122,7 +122,7 @@ const DIALOGS: readonly { path: () => string; buttons: readonly string[] }[] = [
   { path: () => `/knowledge-docs/${sample.docId}`, buttons: ['Edit title', 'Delete knowledge doc'] },
 ]
 
-test('each dialog is accessible, and returns the focus to its button', async ({ page, context }) => {
+test('each dialog is accessible and returns focus to its button', async ({ page, context }) => {
   test.setTimeout(120_000)
   await signIn(context, sample.ownerKey)
   for (const { path, buttons } of DIALOGS) {

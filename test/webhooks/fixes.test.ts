@@ -104,7 +104,7 @@ describe('a rollback', () => {
 describe('an experiment', () => {
   const EXAMPLES = [1, 2, 3, 4].map(() => ({ expected: 'Yes', split: 'test' }))
 
-  it('is reported once with its figures, however it ends, and with the gate of its step', async () => {
+  it("is reported once, with its figures and its step's gate, however it ends", async () => {
     const { org } = await newSending(['experiment.finished'])
     const { begin, datasetId } = await newBench(EXAMPLES, org)
     const prompt = await org.owner.post('/api/prompts', { projectSlug: 'support', stepId: STEP, content: 'First' })
@@ -160,7 +160,7 @@ describe('an experiment', () => {
     expect(received[1]?.event.data.by).toEqual(expect.any(String))
   })
 
-  it('by a model is reported immediately, whether it finishes or fails', async () => {
+  it('run by a model is reported immediately, whether it finishes or fails', async () => {
     vi.spyOn(console, 'error').mockImplementation(() => {})
     const { org } = await newSending(['experiment.finished'])
     const model = await newModelBench([{ answer: 'Yes' }], { tenant: org })

@@ -84,7 +84,7 @@ export const PROMPTS: TextKind = {
   name: {
     field: 'stepId',
     label: 'Step',
-    description: "The pipeline step that uses it, as in the spans' step_id.",
+    description: "The pipeline step that uses it. It must match the step_id of the step's spans.",
     example: 'classify',
   },
   hasTitle: false,
@@ -127,7 +127,7 @@ export const KNOWLEDGE_DOCS: TextKind = {
   purpose:
     'Policies, guidelines, and definitions that pipeline steps rely on. Attribution checks outputs against them.',
   readers: 'Pipelines get it the next time they request the doc. New traces are checked against it.',
-  exampleContent: 'Refunds are possible within 30 days of delivery.',
+  exampleContent: 'Refunds are available within 30 days of delivery.',
   readList: async (query, signal) => {
     const { knowledgeDocs, nextCursor } = await call<KnowledgeDocs>('/api/knowledge-docs', { query, signal })
     const items = knowledgeDocs.map(({ id, slug, title, content, versionNumber, versionCreatedAt }) => ({
