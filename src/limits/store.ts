@@ -39,6 +39,11 @@ export const COPIED_TEXT_VERSIONS = 10
 export const EPOCH_DELAY_MS = 2 * 60_000
 export const MAX_EPOCH_LATENESS_MS = 10_000
 /**
+ * After a change of the shards for new traces, how long new projects still start with the old ones. Longer than
+ * `EPOCHS_STALE_MS` and the rest of a request, so every isolate knows about the new ones by then.
+ */
+export const NEW_PROJECT_DELAY_MS = 60_000
+/**
  * On a deployment with shards, what an isolate knows about epochs is too old for a new request after this long. With
  * half a minute for its upload and ten seconds for its writes, every request that runs when an epoch begins knows the
  * epoch.

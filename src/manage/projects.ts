@@ -9,7 +9,7 @@ import { firstOf, NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
 import { badRequest, conflict, notFound } from '../http/errors.ts'
 import { MAX_RETENTION_DAYS } from '../limits.ts'
 import { selectedProject } from '../read/project.ts'
-import { findNewShards } from '../store/accounts/placement.ts'
+import { findShardsOfNewProject } from '../store/accounts/placement.ts'
 import {
   addProject,
   findProject,
@@ -73,7 +73,7 @@ export const createProject = endpoint({
     slug,
     name,
     createdAt: now,
-    epochs: boundShards(runtime.env).length === 0 ? null : firstEpochs(await findNewShards(store)),
+    epochs: boundShards(runtime.env).length === 0 ? null : firstEpochs(await findShardsOfNewProject(store)),
   })
   if (!project) throw conflict(TAKEN, 'slug')
   return { status: 201, body: toProject(project) }

@@ -8,6 +8,7 @@ import {
   EMPTIED_SHARD_BYTES,
   EPOCH_DELAY_MS,
   MAX_SHARD_BYTES,
+  NEW_PROJECT_DELAY_MS,
   PLACED_PROJECTS,
   PLACING_PASS_MS,
 } from '../../src/limits.ts'
@@ -15,6 +16,7 @@ import { copyChanges } from '../../src/store/core/copies.ts'
 import { openDatabase } from '../../src/store/core/database.ts'
 import { Deadline } from '../../src/store/core/deadline.ts'
 import { HOMES } from '../../src/store/schema/homes.ts'
+import { aTrace } from '../support/builders.ts'
 import { isSharded } from '../support/database.ts'
 import { migrate } from '../support/migrations.ts'
 import { client, newOrg } from '../support/org.ts'
@@ -92,14 +94,46 @@ describe.skipIf(isSharded)('cron on a deployment with shards', () => {
     await follow(bindings)
     expect(await rowsIn(shard)).toEqual(await rowsIn(env.DB))
     expect(await epochsOf(org.project.id)).toBe(`0@0 ${NOW + EPOCH_DELAY_MS}@1`)
-    const { body: created } = await client({ 'x-api-key': org.ownerKey }, bindings).post('/api/projects', {
-      slug: 'later',
-      name: 'Later',
-    })
-    expect(await epochsOf(created.id)).toBe('0@1')
     const before = await env.DB.prepare('select max(sequence) as last from copied_changes').first()
     await follow(bindings)
     expect(await env.DB.prepare('select max(sequence) as last from copied_changes').first()).toEqual(before)
+  })
+
+  it('gives new projects the new shards only once every isolate knows about them', async () => {
+    const org = await newOrg()
+    const bindings = withShards(shard)
+    const create = async (slug: string) => {
+      const { body } = await org
+        .clientOf(await org.keyFor({ projectSlug: undefined }), bindings)
+        .post('/api/projects', {
+          slug,
+          name: slug,
+        })
+      return { id: String(body.id), key: await org.keyFor({ projectSlug: slug }) }
+    }
+    // From now on, this isolate has the organization's epochs cached with the key.
+    const reader = client({ 'x-api-key': org.ownerKey }, bindings)
+    await reader.get('/api/session')
+    await follow(bindings)
+    const early = await create('early')
+    const { body: trace } = await org.clientOf(early.key, bindings).post('/api/v1/traces', aTrace())
+    expect((await reader.get(`/api/traces/${trace.id}`)).status).toBe(200)
+    expect(await epochsOf(early.id)).toBe('0@0')
+
+    await env.DB.prepare("update sweeps set due_at = due_at - ? where name = 'old_shards'")
+      .bind(NEW_PROJECT_DELAY_MS)
+      .run()
+    const late = await create('late')
+    expect(await epochsOf(late.id)).toBe('0@1')
+    const { body: another } = await org.clientOf(late.key, bindings).post('/api/v1/traces', aTrace())
+    // Keys that were cached in the meantime know both.
+    const key = await org.keyFor({ projectSlug: undefined, scopes: ['read'] })
+    for (const { id } of [trace, another]) {
+      expect((await org.clientOf(key, bindings).get(`/api/traces/${id}`)).status).toBe(200)
+    }
+    // A project from the time in between gets its epoch with the others.
+    await follow(bindings, NOW + PLACING_PASS_MS)
+    expect(await epochsOf(early.id)).toMatch(/^0@0 \d+@1$/)
   })
 
   it('uses a new shard, leaves out a full one, and keeps the last ones if all are full', async () => {

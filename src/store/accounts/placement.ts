@@ -1,10 +1,10 @@
-import { and, asc, eq, gt, isNull, sql } from 'drizzle-orm'
+import { and, asc, desc, eq, gt, isNull, or, sql } from 'drizzle-orm'
 import { withEpoch } from '../../domain/shards.ts'
-import { EPOCH_DELAY_MS, MAX_EPOCH_LATENESS_MS, PLACED_PROJECTS } from '../../limits.ts'
-import { CLOCK, NEW_SHARDS } from '../core/epochs.ts'
-import { isOneOf, rowSet } from '../core/rows.ts'
+import { EPOCH_DELAY_MS, MAX_EPOCH_LATENESS_MS, NEW_PROJECT_DELAY_MS, PLACED_PROJECTS } from '../../limits.ts'
+import { CLOCK, NEW_SHARDS, OLD_SHARDS } from '../core/epochs.ts'
+import { isOneOf, rowSet, selectFor } from '../core/rows.ts'
 import type { Store, UnscopedStore } from '../core/store.ts'
-import { projects } from '../schema/accounts.ts'
+import { organizations, projects } from '../schema/accounts.ts'
 import { sweeps } from '../schema/sweeps.ts'
 
 /*
@@ -12,18 +12,53 @@ import { sweeps } from '../schema/sweeps.ts'
  */
 
 /** The shards that new traces go to. Empty if they go to DB. */
-export async function findNewShards({ database }: Pick<Store, 'database'>): Promise<number[]> {
+export async function findNewShards({ database }: UnscopedStore): Promise<number[]> {
   const [row] = await database.select({ shards: sweeps.cursor }).from(sweeps).where(eq(sweeps.name, NEW_SHARDS))
   return row ? row.shards.split('.').map(Number) : []
 }
 
-/** Changes the shards that new traces go to. Projects that are created from now on use them immediately. */
+/**
+ * The shards of a project that's created now. Empty if its traces go to DB. For a minute after a change, these are the
+ * old ones: an isolate that doesn't know about the new ones yet wouldn't find the project's traces.
+ */
+export async function findShardsOfNewProject({ database }: Store): Promise<number[]> {
+  const isKnown = sql`${sweeps.dueAt} > ${CLOCK} + ${EPOCH_DELAY_MS - NEW_PROJECT_DELAY_MS}`
+  const [row] = await database
+    .select({ shards: sweeps.cursor })
+    .from(sweeps)
+    .where(or(eq(sweeps.name, NEW_SHARDS), and(eq(sweeps.name, OLD_SHARDS), isKnown)))
+    .orderBy(desc(eq(sweeps.name, OLD_SHARDS)))
+    .limit(1)
+  return row ? row.shards.split('.').map(Number) : []
+}
+
+/** Changes the shards that new traces go to. On an empty deployment, projects use them immediately. */
 export async function saveNewShards({ database }: UnscopedStore, shards: readonly number[]): Promise<void> {
   const cursor = shards.join('.')
-  await database
-    .insert(sweeps)
-    .values({ name: NEW_SHARDS, cursor, dueAt: 0 })
-    .onConflictDoUpdate({ target: sweeps.name, set: { cursor } })
+  const before = sql`coalesce((select cursor from sweeps where name = ${NEW_SHARDS}), '0')`
+  await database.batch([
+    database
+      .insert(sweeps)
+      .select(
+        selectFor(
+          sweeps,
+          { name: sql`${OLD_SHARDS}`, cursor: before, dueAt: sql`${CLOCK} + ${EPOCH_DELAY_MS}` },
+          sql`where exists (select 1 from ${organizations})`,
+        ),
+      )
+      // If the last change is recent, new projects still get the shards from before it.
+      .onConflictDoUpdate({
+        target: sweeps.name,
+        set: {
+          cursor: sql`iif(${sweeps.dueAt} > ${CLOCK}, ${sweeps.cursor}, excluded.cursor)`,
+          dueAt: sql`excluded.due_at`,
+        },
+      }),
+    database
+      .insert(sweeps)
+      .values({ name: NEW_SHARDS, cursor, dueAt: 0 })
+      .onConflictDoUpdate({ target: sweeps.name, set: { cursor } }),
+  ])
 }
 
 const CHANGES = rowSet(['before', 'after'])
