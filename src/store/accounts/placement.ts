@@ -22,11 +22,11 @@ export async function findNewShards({ database }: UnscopedStore): Promise<number
  * old ones: an isolate that doesn't know about the new ones yet wouldn't find the project's traces.
  */
 export async function findShardsOfNewProject({ database }: Store): Promise<number[]> {
-  const isKnown = sql`${sweeps.dueAt} > ${CLOCK} + ${EPOCH_DELAY_MS - NEW_PROJECT_DELAY_MS}`
+  const isRecent = sql`${sweeps.dueAt} > ${CLOCK} + ${EPOCH_DELAY_MS - NEW_PROJECT_DELAY_MS}`
   const [row] = await database
     .select({ shards: sweeps.cursor })
     .from(sweeps)
-    .where(or(eq(sweeps.name, NEW_SHARDS), and(eq(sweeps.name, OLD_SHARDS), isKnown)))
+    .where(or(eq(sweeps.name, NEW_SHARDS), and(eq(sweeps.name, OLD_SHARDS), isRecent)))
     .orderBy(desc(eq(sweeps.name, OLD_SHARDS)))
     .limit(1)
   return row ? row.shards.split('.').map(Number) : []
