@@ -3,7 +3,7 @@ import { exportedObservationUuid, exportedSpanUuid, rootSpanUuid, traceUuid } fr
 import { giveTurn, inPieces, mapInTurns } from '../domain/turns.ts'
 import { MAX_WRITTEN_RECORDS, RECORDS_PER_TURN } from '../limits.ts'
 import type { Project } from '../store/accounts/projects.ts'
-import { changeEach } from '../store/core/across.ts'
+import { ChangesInEach } from '../store/core/across.ts'
 import { type ExportedTrace, saveExport } from '../store/spans/exports.ts'
 import { addObservations, type ObservationDraft } from '../store/spans/observations.ts'
 import { placeValues } from '../store/traces/payloads.ts'
@@ -28,6 +28,7 @@ export const exportLogs = exportEndpoints('logs', async context => {
   const { store, now } = context
   const { records, rejected } = await context.body.decode(decodeLogs)
   const outcome = new Outcome()
+  const changes = new ChangesInEach()
   outcome.rejectAll(rejected)
   for (const [project, logs] of await byProject(context, records)) {
     const read = await readLogs(logs)
@@ -36,10 +37,10 @@ export const exportLogs = exportEndpoints('logs', async context => {
     for (const traces of inPieces([...Map.groupBy(withContent, ({ log }) => traceIdOf(log))], MAX_WRITTEN_RECORDS)) {
       const exported = await mapInTurns(traces, RECORDS_PER_TURN, each => exportedTrace(project, ...each))
       const grouped = await groupByStore(store, project, exported, ({ id }) => id)
-      await changeEach(grouped, (shard, ofShard) => saveExport(shard, project, ofShard, now))
+      await changes.change(grouped, (shard, ofShard) => saveExport(shard, project, ofShard, now))
     }
     for (const drafts of inPieces(await observationsOf(project, withContent, now), MAX_WRITTEN_RECORDS)) {
-      await changeEach(
+      await changes.change(
         await groupByStore(store, project, drafts, ({ traceUuid }) => traceUuid),
         async (shard, ofShard) => {
           const values = ofShard.map(({ data }) => data)
@@ -49,6 +50,7 @@ export const exportLogs = exportEndpoints('logs', async context => {
       )
     }
   }
+  changes.requireAll()
   return outcome
 })
 

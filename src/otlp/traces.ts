@@ -4,7 +4,7 @@ import { feedbackDraft } from '../ingest/feedback.ts'
 import { MAX_WRITTEN_RECORDS, RECORDS_PER_TURN } from '../limits.ts'
 import type { PlacedProject } from '../store/accounts/projects.ts'
 import { attributionMessages } from '../store/attribution/requests.ts'
-import { changeEach } from '../store/core/across.ts'
+import { ChangesInEach } from '../store/core/across.ts'
 import { saveFeedback } from '../store/reviews/feedback.ts'
 import { saveExport } from '../store/spans/exports.ts'
 import { groupByStore } from '../store/traces/placed.ts'
@@ -22,13 +22,15 @@ const ON_OTHER_TRACE = 'another trace in the organization has a span with this i
 /** Stores spans in their traces, and stores people's judgments from the spans as feedback. */
 export const exportTraces = exportEndpoints('traces', async context => {
   const outcome = new Outcome()
+  const changes = new ChangesInEach()
   for (const [project, spans] of await readSpans(context, outcome)) {
     // Remove spans from the list before reading them, because their steps take as much memory.
     while (spans.length > 0) {
       const exported = await exportedOf(project, spans.splice(0, MAX_WRITTEN_RECORDS), context.requestId)
-      await save(context, project, exported, outcome)
+      await save(context, project, exported, outcome, changes)
     }
   }
+  changes.requireAll()
   return outcome
 })
 
@@ -43,18 +45,18 @@ async function save(
   project: PlacedProject,
   exported: Exported,
   outcome: Outcome,
+  changes: ChangesInEach,
 ): Promise<void> {
   const { traces, outlines, warnings, unreadable } = exported
   outcome.warn(...warnings)
   if (unreadable > 0) outcome.reject(UNREADABLE, unreadable)
-  const saved = await changeEach(await groupByStore(context.store, project, traces, ({ id }) => id), (store, ofStore) =>
-    saveExport(store, project, ofStore, context.now),
-  )
+  const grouped = await groupByStore(context.store, project, traces, ({ id }) => id)
+  const saved = await changes.change(grouped, (store, ofStore) => saveExport(store, project, ofStore, context.now))
   for (const { onOtherTrace, leftFields } of saved) {
     if (onOtherTrace.size > 0) outcome.reject(ON_OTHER_TRACE, onOtherTrace.size)
     for (const left of leftFields.values()) outcome.warn(...leftWarnings(left))
   }
-  await saveJudgments(context, project, outlines)
+  await saveJudgments(context, project, outlines, changes)
 }
 
 /**
@@ -64,6 +66,7 @@ async function saveJudgments(
   { caller, store, now, enqueue }: ExportContext,
   project: PlacedProject,
   traces: ReadonlyMap<string, readonly SpanOutline[]>,
+  changes: ChangesInEach,
 ): Promise<void> {
   const judgments = [...traces].flatMap(([traceId, spans]) =>
     spans.flatMap(({ span, step }) => step.feedback.map(judgment => ({ traceId, span, ...judgment }))),
@@ -83,7 +86,7 @@ async function saveJudgments(
   })
   const fields = new Map(drafts.map(draft => [draft.id, draft]))
   if (fields.size === 0) return
-  await changeEach(
+  await changes.change(
     await groupByStore(store, project, [...fields.values()], ({ traceUuid }) => traceUuid),
     async (shard, ofShard) => {
       const { toAttribute } = await saveFeedback(shard, project, ofShard)

@@ -1,6 +1,6 @@
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { Env } from '../../src/env.ts'
-import { DAY_MS, MAX_FILE_ITEMS, MAX_INSIGHT_ROWS } from '../../src/limits.ts'
+import { DAY_MS, MAX_FILE_ITEMS, MAX_INSIGHT_ROWS, MAX_WRITTEN_RECORDS } from '../../src/limits.ts'
 import { findSubject } from '../../src/store/attribution/subject.ts'
 import { databaseOf } from '../../src/store/core/store.ts'
 import { storeOf } from '../support/attribution.ts'
@@ -318,15 +318,24 @@ describe('a database that does not respond', () => {
 
   it('does not keep the traces of an export out of the other databases', async () => {
     const { tenant, healthy, api } = await newOutage()
-    const traceIds = Array.from({ length: 8 }, () => crypto.randomUUID().replaceAll('-', ''))
+    const hexId = () => crypto.randomUUID().replaceAll('-', '')
+    const traceIds = Array.from({ length: 16 }, hexId)
+    const large = hexId()
+    // Half of the spans come after the most that are written together.
+    const spansOf = () => {
+      const spans = traceIds.map(traceId => anExportedSpan({ traceId, name: 'exported' }))
+      const others = Array.from({ length: MAX_WRITTEN_RECORDS }, () =>
+        anExportedSpan({ traceId: large, name: 'other' }),
+      )
+      return [...spans.slice(8), ...others, ...spans.slice(0, 8)]
+    }
     const spanCounts = async () => {
       const { traces } = (await healthy.get(`/api/traces?${projectOf(tenant)}&name=exported`)).body
       return new Map<string, number>(
         traces.map(({ id, spanCount }: { id: string; spanCount: number }) => [id, spanCount]),
       )
     }
-    const send = (to: Client) =>
-      to.post('/v1/traces', anExport(traceIds.map(traceId => anExportedSpan({ traceId, name: 'exported' }))))
+    const send = (to: Client) => to.post('/v1/traces', anExport(spansOf()))
     expect((await send(healthy)).status).toBe(200)
     const before = await spanCounts()
     // Exporters retry failed exports.
@@ -335,7 +344,7 @@ describe('a database that does not respond', () => {
     for (const [id, count] of before) {
       expect(after.get(id)).toBe((await placesOf(id))[0] === ONE ? count + 1 : count)
     }
-    expect(before.size).toBe(8)
+    expect(before.size).toBe(16)
   })
 
   it('fails only the deletions of its own traces and the decisions on them', async () => {

@@ -79,19 +79,52 @@ export interface Grouped<Item> {
 }
 
 /**
+ * Changes lists of items one after another, each item in its database. A database that doesn't respond is left out of
+ * the later lists, so that it only keeps its own items from being changed.
+ */
+export class ChangesInEach {
+  readonly #silent = new Set<number>()
+  #failure: unknown
+
+  /**
+   * Changes one list, in all databases in parallel. Returns the results of those that responded. Throws if none of the
+   * organization's databases is left.
+   */
+  async change<Item, Result>(
+    { groups, unplaced, failure }: Grouped<Item>,
+    change: (store: Store, items: readonly Item[]) => Promise<Result>,
+  ): Promise<Result[]> {
+    const lists = [...groups].filter(([{ shard }]) => !this.#silent.has(shard))
+    const settled = await Promise.allSettled(lists.map(([store, items]) => change(store, items)))
+    if (unplaced.length > 0) this.#failure ??= failure
+    return settled.flatMap((result, index) => {
+      if (result.status === 'fulfilled') return [result.value]
+      const store = lists[index]?.[0]
+      if (store) this.#silent.add(store.shard)
+      this.#failure ??= result.reason
+      const isLeft = store?.shards.some(({ shard }) => !this.#silent.has(shard))
+      if (!isLeft || !isUnanswered(result.reason)) throw result.reason
+      return []
+    })
+  }
+
+  /** Throws if a database didn't respond. */
+  requireAll(): void {
+    if (this.#failure !== undefined) throw this.#failure
+  }
+}
+
+/**
  * Changes items in each of their databases in parallel. Throws if a database didn't respond, but only after the changes
  * in the others.
  */
 export async function changeEach<Item, Result>(
-  { groups, unplaced, failure }: Grouped<Item>,
+  grouped: Grouped<Item>,
   change: (store: Store, items: readonly Item[]) => Promise<Result>,
 ): Promise<Result[]> {
-  const settled = await Promise.allSettled([...groups].map(([store, items]) => change(store, items)))
-  const results = settled.map(result => {
-    if (result.status === 'rejected') throw result.reason
-    return result.value
-  })
-  if (unplaced.length > 0) throw failure
+  const changes = new ChangesInEach()
+  const results = await changes.change(grouped, change)
+  changes.requireAll()
   return results
 }
 
