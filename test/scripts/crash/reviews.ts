@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import type { EventLedger } from './events.ts'
 import { random, type Subject, type Tenant, Tracked } from './subject.ts'
 
-const History = v.object({ reviews: v.array(v.object({ after: v.string() })) })
+const Reviews = v.array(v.object({ after: v.string() }))
 
 /** Creates a writer of decisions on one span, which returns how many calls were acknowledged. */
 export async function reviewWriter(
@@ -16,7 +16,10 @@ export async function reviewWriter(
   await client.make('POST', '/api/v1/spans', { trace_id, span_id, step_id: 'step', output: 'first', timestamp })
   const path = `/api/spans/${span_id}`
   /** The approved outputs, newest first. */
-  const read = async () => v.parse(History, await client.read(`${path}/reviews`)).reviews.map(({ after }) => after)
+  const read = async () => {
+    const reviews = await client.pages(`${path}/reviews?limit=200`, 'reviews', 'nextCursor')
+    return v.parse(Reviews, reviews).map(({ after }) => after)
+  }
   const decisions = new Tracked<readonly string[]>(
     [],
     read,
