@@ -75,7 +75,7 @@ export async function addJudgment(
   await to.feedback(body)
 }
 
-/** The rating that a score stands for: a number from 0 to 1, or a boolean. Undefined for any other score. */
+/** The rating that a score corresponds to: a number from 0 to 1, or a boolean. Undefined for any other score. */
 function ratingOf(score: Value | undefined): FeedbackBody['rating'] {
   if (typeof score === 'boolean') return score ? 'positive' : 'negative'
   return typeof score === 'number' && score >= 0 && score <= 1 ? score : undefined

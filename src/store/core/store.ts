@@ -54,8 +54,8 @@ export interface Store extends Viewer {
   readonly payloads: R2Bucket
   readonly deadline: Deadline
   /**
-   * The keys of the projects whose events this request or job may have written to this database. Null stands for events
-   * that go to webhooks that cover every project.
+   * The keys of the projects whose events this request or job may have written to this database. Null means events for
+   * webhooks that cover every project.
    */
   readonly outbox: Set<number | null>
   /** The organization's stores that this request or job has used. */

@@ -29,7 +29,7 @@ import {
 export interface SpanFilter {
   /** The step, by its old or new name. */
   stepId?: string | undefined
-  /** Any of these. '' stands for spans without a prompt version. */
+  /** Any of these. '' means spans without a prompt version. */
   promptVersionIds?: readonly string[] | undefined
   model?: string | undefined
   review?: SpanReviewFilter | undefined
