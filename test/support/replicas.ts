@@ -57,17 +57,18 @@ export async function replicate(lag: number): Promise<void> {
   const databases = [0, ...boundShards(env)].map(newReplicated)
   await Promise.all(databases.map(({ replica }) => migrate(replica)))
   replication = { lag, databases, callsToPrimaries: 0, callsToReplicas: 0 }
+  const replicatedOf = (database: D1Database) => databases.find(({ primary }) => primary === database)
   env.READ_REPLICATION = 'on'
   prototype.prepare = function (this: D1Database, sql: string) {
-    const replicated = databases.find(({ primary }) => primary === this)
+    const replicated = replicatedOf(this)
     return replicated ? new PlainStatement(replicated, sql, []) : original.prepare.call(this, sql)
   }
   prototype.batch = function <T>(this: D1Database, statements: D1PreparedStatement[]) {
-    const replicated = databases.find(({ primary }) => primary === this)
+    const replicated = replicatedOf(this)
     return replicated ? plain(replicated, statements.map(sentBy), runBatch<T>) : original.batch.call(this, statements)
   } as D1Database['batch']
   prototype.withSession = function (this: D1Database, constraint) {
-    const replicated = databases.find(({ primary }) => primary === this)
+    const replicated = replicatedOf(this)
     if (!replicated) throw new Error("the database isn't replicated")
     return new ReplicatedSession(replicated, constraint)
   }

@@ -14,8 +14,10 @@ import { sweeps } from '../schema/sweeps.ts'
 /** The shards that new traces go to. Empty if they go to DB. */
 export async function findNewShards({ database }: UnscopedStore): Promise<number[]> {
   const [row] = await database.select({ shards: sweeps.cursor }).from(sweeps).where(eq(sweeps.name, NEW_SHARDS))
-  return row ? row.shards.split('.').map(Number) : []
+  return shardsIn(row)
 }
+
+const shardsIn = (row: { shards: string } | undefined): number[] => row?.shards.split('.').map(Number) ?? []
 
 /**
  * The shards of a project that's created now. Empty if its traces go to DB. For a minute after a change, these are the
@@ -29,7 +31,7 @@ export async function findShardsOfNewProject({ database }: Store): Promise<numbe
     .where(or(eq(sweeps.name, NEW_SHARDS), and(eq(sweeps.name, OLD_SHARDS), isRecent)))
     .orderBy(desc(eq(sweeps.name, OLD_SHARDS)))
     .limit(1)
-  return row ? row.shards.split('.').map(Number) : []
+  return shardsIn(row)
 }
 
 /** Changes the shards that new traces go to. On an empty deployment, projects use them immediately. */
