@@ -1,13 +1,13 @@
 import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
-/** Headless builds of Chromium, which use a third less processor time. */
+/** Headless builds of Chromium, which use a third less processor time than other builds. */
 const HEADLESS = ['chromium-headless-shell', 'chrome-headless-shell']
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome']
 
 /**
- * The path of an installed Chromium: CHROMIUM_PATH, else the first one on the PATH. Undefined if there is none. Prefers
- * a headless build unless `hasWindows` is set.
+ * The path of an installed Chromium: CHROMIUM_PATH, or else the first one on the PATH. Undefined if there is none.
+ * Prefers a headless build unless `hasWindows` is set.
  */
 export function findChromium({ hasWindows = false } = {}): string | undefined {
   const { CHROMIUM_PATH, PATH = '' } = process.env
@@ -27,7 +27,8 @@ function isExecutable(path: string): boolean {
 }
 
 /**
- * Arguments for a headless Chromium that may run as root, in a container without a GPU, and that contacts only the app.
+ * Arguments for a headless Chromium. They allow it to run as root, in a container that has no GPU, and keep it from
+ * contacting anything but the app.
  */
 export const CHROMIUM_ARGUMENTS = [
   '--no-sandbox',

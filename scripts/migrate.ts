@@ -11,7 +11,7 @@ interface Migration {
   statements: string[]
 }
 
-/** The migrations of a project, in the order in which they apply. */
+/** The migrations of a project, in the order in which they're applied. */
 export async function migrationsOf(project: string): Promise<Migration[]> {
   const directory = resolve(project, 'migrations')
   const names = (await readdir(directory)).filter(file => file.endsWith('.sql')).sort()

@@ -2,7 +2,7 @@
  * `npm run screenshots`: takes the pictures in docs/screenshots, which show each page of the app with the demo's data,
  * in light and dark mode.
  *
- *   --quick   takes only a few of them, in a temporary folder, to check that it works
+ * --quick takes only a few of them, in a temporary folder, to check that this script works
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -119,7 +119,7 @@ async function refusedVersion(get: Get): Promise<string> {
   return `/prompts/${prompt?.id}?version=${versions.at(-1)?.id}`
 }
 
-/** The test items in a dataset that a reviewer corrected. */
+/** The dataset items in the test split that a reviewer corrected. */
 async function testItems(get: Get): Promise<string> {
   const { datasets } = v.parse(Datasets, await get('/api/datasets?projectSlug=support'))
   return `/datasets/${datasets.find(({ stepId }) => stepId === 'classify')?.id}?split=test&decision=correct`
@@ -131,7 +131,7 @@ async function unjudgedExperiment(get: Get): Promise<string> {
   return `/experiments/${experiments.find(({ stepId }) => stepId === 'generate-answer')?.id}`
 }
 
-/** A problem with a version that isn't proven yet. */
+/** A problem with a version that isn't yet proven to fix it. */
 async function unprovenProblem(get: Get): Promise<string> {
   const { problems } = v.parse(Problems, await get('/api/problems?projectSlug=support&state=fixing'))
   return `/problems/${problems[0]?.id}`
@@ -142,7 +142,7 @@ async function firstKnowledgeDoc(get: Get): Promise<string> {
   return `/knowledge-docs/${list.knowledgeDocs[0].id}`
 }
 
-/** Takes all pictures in a browser that signs in with a link. */
+/** Takes all the pictures, in a browser that signs in with a link. */
 async function takePictures(browser: Browser, url: string, link: string): Promise<void> {
   const context = await browser.newContext({
     baseURL: url,
@@ -170,8 +170,7 @@ async function takePictures(browser: Browser, url: string, link: string): Promis
 }
 
 /**
- * Runs cron, which otherwise runs every minute, until the numbers on Insights are counted. New traces aren't counted at
- * first.
+ * Runs cron again and again, instead of once a minute, until the numbers on the Insights page include all new traces.
  */
 async function countOutputs(url: string, get: Get): Promise<void> {
   let before = 0

@@ -34,7 +34,7 @@ function isObject(value: unknown): boolean {
 const PAGE = 200
 
 /**
- * Sets evaluators and gates, and runs the demo's experiments on what the reviewers decided. Repeating it changes
+ * Sets evaluators and gates, and runs the demo's experiments on the reviewers' decisions. Running this again changes
  * nothing.
  */
 export async function seedExperiments(target: Target): Promise<void> {
@@ -67,7 +67,7 @@ async function runExperiment({ url, key, project }: Target, experiment: DemoExpe
     const refused = answer.results.find(({ status }) => status >= 300)
     if (refused) throw new Error(`A result in the demo was rejected: ${JSON.stringify(refused)}`)
   }
-  // Items that an earlier seeding decided on also count.
+  // Includes the items that an earlier run decided on, so that this run doesn't decide on more of them.
   const waited = (await pagesOf(url, key, `${path}/items?`))
     .flat()
     .filter(({ outcome, review }) => outcome === 'unjudged' || review)
@@ -77,7 +77,7 @@ async function runExperiment({ url, key, project }: Target, experiment: DemoExpe
   }
 }
 
-/** The items of a list, read before anything changes them. */
+/** The pages of a list, all read before anything changes their items. */
 async function pagesOf(url: string, key: string, list: string): Promise<v.InferOutput<typeof Item>[][]> {
   const pages: v.InferOutput<typeof Item>[][] = []
   let cursor: string | null = ''

@@ -16,7 +16,7 @@ const Problems = v.object({
 })
 const Users = v.object({ users: v.array(v.object({ id: v.string(), email: v.string() })) })
 
-/** Records what people have decided about the demo's problems. Repeating it changes nothing. */
+/** Records what people have decided about the demo's problems. Running this again changes nothing. */
 export async function seedProblems(target: Target): Promise<void> {
   const { url, key, owner, project } = target
   const list = `/api/problems?projectSlug=${project.slug}&limit=200`

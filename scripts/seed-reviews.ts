@@ -13,7 +13,8 @@ const WithKey = v.object({ key: v.string() })
 const Results = v.object({ results: v.array(v.object({ status: v.number(), body: v.unknown() })) })
 
 /**
- * Creates the reviewers, and a key for each that acts for them. The keys aren't kept, so they expire within an hour.
+ * Creates the reviewers, and for each reviewer a key that acts for them. The keys expire within an hour, because they
+ * aren't saved.
  */
 export async function makeReviewers(url: string, owner: string): Promise<ReviewerKeys> {
   const expiresAt = new Date(Date.now() + HOUR_MS).toISOString()
@@ -29,7 +30,7 @@ export async function makeReviewers(url: string, owner: string): Promise<Reviewe
 export const makeReviewerKey = (url: string, owner: string): Promise<string> =>
   makeKeyFor(url, owner, REVIEWERS[0], { scopes: ['ingest', 'read', 'review', 'manage'] })
 
-/** Creates a key that acts for a reviewer, and the reviewer if needed. */
+/** Creates a key that acts for a reviewer. If the reviewer doesn't exist yet, creates the reviewer first. */
 async function makeKeyFor(
   url: string,
   owner: string,
@@ -57,7 +58,7 @@ interface ReviewTarget {
 
 /**
  * Imports a project's reviews with their reviewers and times. Posts comments, and reviews without a time, in their
- * reviewers' names. Keeps anything from an earlier run.
+ * reviewers' names. Leaves anything from an earlier run as it is.
  */
 export async function seedReviews(
   url: string,
@@ -100,8 +101,8 @@ const Spans = v.object({
 })
 
 /**
- * Sets a project's review policy, and posts its votes and the decisions on them in their reviewers' names. Leaves out
- * spans that an earlier run decided, because a vote on one of them would be a new decision.
+ * Sets a project's review policy, and posts its votes and the decisions on them in their reviewers' names. Skips spans
+ * that an earlier run decided on, because a vote on one of them would be a new decision.
  */
 export async function seedVotes(
   url: string,

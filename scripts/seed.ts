@@ -12,7 +12,7 @@ import { makeReviewerKey, makeReviewers, seedReviews, seedVotes } from './seed-r
 export interface SeedTarget {
   url: string
   adminToken: string
-  /** Holds the demo's keys, next to the data that they open. */
+  /** Where the demo's keys are saved, next to the data that they give access to. */
   stateDirectory: string
 }
 
@@ -34,8 +34,9 @@ const EVENTS_PER_BATCH = 500
 const ANALYZED = 'support'
 
 /**
- * Creates the demo organization through the public API, once: its keys are saved in the state directory once everything
- * has been posted. Every call can be repeated, so an interrupted seeding simply runs again.
+ * Creates the demo organization through the public API, unless an earlier run has created it. The organization's keys
+ * are saved in the state directory after everything has been posted. Every call can be repeated, so if seeding is
+ * interrupted, the next start simply repeats it.
  */
 export async function seedDemo(target: SeedTarget): Promise<DemoAccess> {
   const file = resolve(target.stateDirectory, 'demo-keys.json')
@@ -43,7 +44,7 @@ export async function seedDemo(target: SeedTarget): Promise<DemoAccess> {
   if (kept && !Array.isArray(kept)) return kept
   const owner = await ownerKey(target)
   const access = {
-    // Saved by a release that had no reviewer's key.
+    // These keys were saved by a release that had no reviewer's key.
     projectKeys: kept ?? (await seedProjects(target, owner)),
     reviewerKey: await makeReviewerKey(target.url, owner),
   }
@@ -138,7 +139,7 @@ async function seedProject(url: string, owner: string, project: DemoProject): Pr
 const later = (time: unknown, byMs: number): string | null =>
   typeof time === 'string' ? new Date(Date.parse(time) + byMs).toISOString() : null
 
-/** Adds the day on which each version was written. A draft is written when it's seeded. */
+/** Adds the day on which each version was written. A draft has no such day, so it gets the time of the seeding. */
 const dated = (dates: readonly (string | null)[]) => (version: object, index: number) => ({
   ...version,
   ...(dates[index] && { createdAt: dates[index] }),
@@ -206,7 +207,7 @@ interface SeededText {
   versionIds: string[]
 }
 
-/** Creates a prompt or doc with its versions, skipping those from an earlier seeding. The first version is active. */
+/** Creates a prompt or doc with its versions, skipping versions from an earlier run. The first version is active. */
 async function seedText(
   url: string,
   key: string,

@@ -7,7 +7,7 @@ import { transformWithOxc } from 'vite'
 import { unstable_getMiniflareWorkerOptions as optionsOfConfig } from 'wrangler'
 import { localShards } from './shards.ts'
 
-/** A module of the Worker, named by its path. */
+/** A module of the Worker, identified by its path. */
 export interface WorkerModule {
   path: string
   contents: string
@@ -35,7 +35,7 @@ export async function withoutTypes(file: string): Promise<string> {
 }
 
 export interface Setup {
-  /** The folder of wrangler.toml. */
+  /** The folder that contains wrangler.toml. */
   project: string
   worker: readonly WorkerModule[]
   port: number
@@ -48,7 +48,7 @@ export interface Setup {
   webhookKey: string
   /** Whether webhooks may go to http and local addresses. */
   allowsLocalWebhooks: boolean
-  /** Lets debuggers on this machine inspect the Worker. */
+  /** The port at which debuggers on this machine can inspect the Worker. */
   inspectorPort?: number | undefined
 }
 

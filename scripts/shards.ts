@@ -1,6 +1,6 @@
 /**
- * Shards, the databases that share the traces: DB_1, DB_2, and so on, next to DB. By default, there is one shard. In
- * that case, none of these databases exist, because DB also has the traces.
+ * Shards are the databases that the traces are distributed over: DB_1, DB_2, and so on, in addition to DB. By default,
+ * there is only one shard. In that case, these databases don't exist, and DB also contains the traces.
  */
 
 export const MAX_SHARDS = 16
@@ -8,7 +8,7 @@ export const MAX_SHARDS = 16
 /** How messages describe the valid values of `--shards` and SHARDS. */
 export const SHARDS_RANGE = `a number from 1 to ${MAX_SHARDS}`
 
-/** Parses a number of shards. Undefined if the text isn't one. */
+/** Parses a number of shards. Undefined if the text isn't a valid number of shards. */
 export function parseShards(text: string): number | undefined {
   const shards = /^\d{1,2}$/.test(text) ? Number(text) : 0
   return shards >= 1 && shards <= MAX_SHARDS ? shards : undefined
@@ -16,7 +16,7 @@ export function parseShards(text: string): number | undefined {
 
 /**
  * How many databases there should be besides DB, given the number of `existing` ones and the number `asked` for, if
- * any. Undefined if that would take one away.
+ * any. Undefined if an existing database would be left out.
  */
 export function shardsToHave(asked: number | undefined, existing: number): number | undefined {
   if (asked === undefined || (asked === 1 && existing === 0)) return existing

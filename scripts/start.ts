@@ -1,11 +1,12 @@
 /**
- * `npm start`: runs the whole service on this machine, with the code and configuration of a deploy. Builds, migrates
- * the local databases, serves, seeds a demo once, runs cron every minute, and stops everything on Ctrl-C.
+ * `npm start`: runs the whole service on this machine, with the same code and configuration as a deploy. Builds the
+ * service, migrates the local databases, starts the server, seeds a demo the first time, runs cron every minute, and
+ * stops everything on Ctrl-C.
  *
- * Environment: PORT (8787), STATE_DIR (.wrangler/state), SHARDS (as many as before, or one), ADMIN_TOKEN (generated and
- * kept in .dev.vars if unset), WEBHOOK_KEY (likewise), ALLOW_LOCAL_WEBHOOKS=1 (webhooks may go to this machine),
- * SEED=none (no demo), INSPECTOR_PORT (for debuggers), CRON_SECRET (random if unset; lets its holder run cron), CI or
- * no terminal (plain output).
+ * Environment: PORT (8787), STATE_DIR (.wrangler/state), SHARDS (the number from the last start, or 1), ADMIN_TOKEN
+ * (generated and kept in .dev.vars if unset), WEBHOOK_KEY (likewise), ALLOW_LOCAL_WEBHOOKS=1 (webhooks may go to this
+ * machine), SEED=none (no demo), INSPECTOR_PORT (for debuggers), CRON_SECRET (random if unset; anyone who has it can
+ * run cron), CI or no terminal (plain output).
  */
 import { ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -47,7 +48,8 @@ if (webhookKey.length < MIN_WEBHOOK_KEY_LENGTH) {
 }
 const cronSecret = process.env.CRON_SECRET || randomBytes(24).toString('base64url')
 
-// wrangler reads these on import: no telemetry, less output, and nothing served besides the Worker.
+// wrangler reads these when it's imported. They turn off telemetry, reduce its output, and keep it from serving
+// anything besides the Worker.
 process.env.WRANGLER_SEND_METRICS ??= 'false'
 process.env.WRANGLER_LOG ??= 'warn'
 process.env.X_LOCAL_EXPLORER = 'false'
@@ -97,7 +99,7 @@ async function runCron(): Promise<void> {
   }
 }
 
-/** A link that signs one browser in, once, within an hour. Undefined if the key has been revoked. */
+/** A link that signs in one browser, once, and expires after an hour. Undefined if the key has been revoked. */
 async function signInLink(key: string): Promise<string | undefined> {
   try {
     const made = await call(url, key, 'POST', '/api/sign-in-links', { expiresInSeconds: 3600 })
@@ -195,7 +197,9 @@ function build(): Promise<WorkerModule[]> {
   )
 }
 
-/** Stops the server on Ctrl-C, a kill, a closed terminal, or the death of the npm that started this process. */
+/**
+ * Stops the server on Ctrl-C or SIGTERM, or when the terminal closes or the npm process that started this one exits.
+ */
 function stopOnSignals(): void {
   const stop = async () => {
     if (isStopping) return
@@ -210,9 +214,9 @@ function stopOnSignals(): void {
 }
 
 /**
- * Ends the workerd processes that wrangler started if this process is killed outright. Otherwise they would live on and
- * keep the port and the database. For each of them, a shell waits for the end of a pipe that only this process holds
- * open.
+ * If this process is killed outright, kills the workerd processes that wrangler started. Otherwise, they would keep
+ * running, and the port and the database would stay in use. For each of them, a shell waits for the end of a pipe that
+ * only this process keeps open.
  */
 function endWorkerdWithThisProcess(): void {
   subscribe('child_process', message => {
@@ -222,10 +226,10 @@ function endWorkerdWithThisProcess(): void {
       if (basename(child.spawnfile) !== 'workerd') return
       const shell = spawn('sh', ['-c', 'read -r line; kill -9 "$1"', 'sh', String(child.pid)], {
         stdio: ['pipe', 'ignore', 'ignore'],
-        // Out of reach of Ctrl-C, which this process handles.
+        // Keeps Ctrl-C from reaching the shell, because this process handles it.
         detached: true,
       })
-      // The process id may soon be reused.
+      // Otherwise, the shell could kill another process that later gets the same id.
       child.once('exit', () => shell.kill('SIGKILL'))
     })
   })

@@ -4,15 +4,15 @@ import { DatabaseSync } from 'node:sqlite'
 import { shardsToHave } from './shards.ts'
 
 /**
- * The largest database that's checked in full on each start, at about a second per gigabyte. For a larger one, only the
- * schema is checked.
+ * The size of the largest database that's checked in full on each start, which takes about a second per gigabyte. For
+ * larger databases, only the schema is checked.
  */
 const CHECKED_BYTES = 256 * 1024 * 1024
 
 /**
- * Creates the directory for a local installation's data and locks it for this process until the process ends. The
- * operating system drops the lock of a killed process. Throws an error that says what to do if another process holds
- * the directory, if it can't be written to, or if a database in it is damaged.
+ * Creates the directory for a local installation's data and locks it for this process until the process ends. If the
+ * process is killed, the operating system releases the lock. If another process has locked the directory, if the
+ * directory can't be written to, or if a database in it is damaged, throws an error that says what to do.
  */
 export function takeStateDirectory(directory: string): void {
   const elsewhere = 'Choose a different directory: STATE_DIR=<path> npm start'
@@ -28,14 +28,13 @@ export function takeStateDirectory(directory: string): void {
     throw new Error(`${directory} can't be locked: ${error instanceof Error ? error.message : error}. ${elsewhere}`)
   }
   const damaged = globSync(join(directory, 'v3/**/*.sqlite')).find(isDamaged)
-  if (damaged)
-    throw new Error(`The database ${damaged} is damaged. Put a copy of ${directory} in its place. ${elsewhere}`)
+  if (damaged) throw new Error(`The database ${damaged} is damaged. Restore ${directory} from a backup. ${elsewhere}`)
 }
 
 /**
- * How many databases for traces a local installation has besides DB: as many as before, or as many as are asked for
- * now. Remembers the number before any of them is created. Throws an error that names SHARDS if databases would be left
- * out.
+ * How many databases for traces a local installation has besides DB: the number asked for, or by default, the number
+ * that it already has. Saves the number before any of the databases is created. Throws an error that mentions SHARDS if
+ * existing databases would be left out.
  */
 export function keepShards(directory: string, asked: number | undefined): number {
   const file = join(directory, 'shards')
@@ -54,10 +53,10 @@ export function keepShards(directory: string, asked: number | undefined): number
 
 const SQLITE_BUSY = 5
 
-/** Referenced until the process ends, because the lock is released when its database is garbage-collected. */
+/** Referenced until the process exits, because garbage collection of the database would release the lock. */
 let held: DatabaseSync | undefined
 
-/** Locks with a transaction that never ends, in a database that serves only as the lock. */
+/** Takes the lock, which is a transaction that never ends, in a database that has no other purpose. */
 function lock(file: string): void {
   held = new DatabaseSync(file, { timeout: 0 })
   held.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')

@@ -1,6 +1,6 @@
 /**
- * Runs the browser tests for `npm test`, which has built the pages. If Chromium isn't installed, says so and passes,
- * except in CI.
+ * Runs the browser tests for `npm test`, which has already built the pages. If Chromium isn't installed, prints a
+ * message, and succeeds except in CI.
  */
 import { spawnSync } from 'node:child_process'
 import { resolve } from 'node:path'

@@ -35,7 +35,7 @@ const describeApi = endpoint({
   return { status: 200, body: document }
 })
 
-/** Built once per isolate, on the first request: every response is the same. */
+/** Built once per isolate, on the first request, because every response is the same. */
 let document: ReturnType<typeof openApiDocument> | undefined
 
 /** Every endpoint. The router, the OpenAPI document, and the tests for all endpoints are built from this list. */
@@ -64,8 +64,8 @@ for (const { contract, serve } of endpoints) {
 type RoutedRequest = Request & { params: Record<string, string> }
 
 /**
- * Responds to any request: 404 for a path without an endpoint, 405 for a method that the path doesn't have. A browser
- * that navigates to a path without an endpoint gets the app, which has its own pages.
+ * Responds to any request: 404 if the path has no endpoint, 405 if the path doesn't accept the method. A browser that
+ * navigates to a path without an endpoint gets the app, which has its own pages.
  */
 export const answer = (request: Request, env: Env, context: ExecutionContext): Promise<Response> =>
   respond(request, env, context, { serve: runtime => dispatch(request, runtime), isOwn: isOwn(request) })
@@ -106,7 +106,7 @@ function methodsOf(path: string): string[] {
   return [...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS']
 }
 
-/** Any origin may call with a key: a page has to set that header itself. */
+/** Pages on any origin may call with a key, because a page has to set the header with the key itself. */
 const preflight = (methods: readonly string[]): Response =>
   new Response(null, {
     status: 204,

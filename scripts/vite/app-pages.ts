@@ -4,7 +4,7 @@ import { type Plugin, type Rolldown, runnerImport } from 'vite'
 
 const UI = resolve(import.meta.dirname, '../../src/ui')
 const INDEX = 'index.html'
-/** A page and its module in page-routes.ts. */
+/** Matches a page's path and its module in page-routes.ts. */
 const ROUTE = /'(\/[^']*)': \(\) => import\('\.\/([^']+)'\)/g
 /** What src/ui/shell/static-frame.tsx exports. */
 interface StaticFrame {
@@ -15,10 +15,11 @@ const LINK = /\n\s*<link rel="(?:modulepreload|stylesheet)"[^>]*>/g
 
 /**
  * Writes a document for each page of the app. It contains the app's frame, which appears before anything else loads,
- * and links to all files that the page needs, so that they load at once.
+ * and links to all files that the page needs, so that these files load in parallel.
  *
- * `/` is index.html. The others are in `pages`, where the Worker finds them (src/app-page.ts): `/traces/:traceId` is
- * `pages/traces/id.html`. `pages/app.html` is for all other paths, and `pages/sign-in.html` has no frame.
+ * The document for `/` is index.html. The other documents are in `pages`, where the Worker finds them
+ * (src/app-page.ts): `/traces/:traceId` is `pages/traces/id.html`. `pages/app.html` is for all other paths, and
+ * `pages/sign-in.html` has no frame.
  */
 export const appPages = (): Plugin => ({
   name: 'app-pages',
@@ -33,7 +34,7 @@ export const appPages = (): Plugin => ({
     const document = (modules: readonly string[], content: string) => {
       const { scripts, styles } = filesOf(bundle, [INDEX, ...modules])
       const preloads = scripts.map(file => `<link rel="modulepreload" crossorigin href="/${file}">`)
-      // These come after the frame, so that it doesn't wait for them.
+      // The stylesheets come after the frame, so that the frame doesn't wait for them.
       const stylesheets = styles.map(file => `<link rel="stylesheet" crossorigin href="/${file}">`)
       return template
         .replace('</head>', () => `${style}\n${preloads.join('\n')}\n</head>`)
@@ -71,7 +72,7 @@ function filesOf(bundle: Rolldown.OutputBundle, modules: readonly string[]) {
         imported,
       )
     }
-    // An imported module's styles come first, so that its importer's override them.
+    // An imported module's styles come first, so that the styles of the module that imports it override them.
     for (const file of chunk.viteMetadata?.importedCss ?? []) styles.add(file)
   }
   for (const module of modules) {
@@ -83,7 +84,7 @@ function filesOf(bundle: Rolldown.OutputBundle, modules: readonly string[]) {
   return { scripts: [...scripts], styles: [...styles] }
 }
 
-/** The styles of the frame, without comments and line breaks. */
+/** The styles of the frame, without comments or line breaks. */
 async function inlineStyle(): Promise<string> {
   const files = ['colors.css', 'shell/frame.css'].map(file => readFile(resolve(UI, file), 'utf8'))
   const css = (await Promise.all(files))

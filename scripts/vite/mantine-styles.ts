@@ -8,9 +8,9 @@ const BASE =
 
 /**
  * Loads the styles of each Mantine component together with its script, so that a page loads only the styles that it
- * needs. They're in a CSS layer, so the app's own styles override them in whichever order the two load. The styles that
- * others extend are in a nested layer, for the same reason: a document's own styles are at its end, after those of the
- * pages that load into it.
+ * needs. Mantine's styles are in a CSS layer, so the app's own styles override them no matter which load first. For the
+ * same reason, the styles that other components extend are in a nested layer: a document's own styles are at its end,
+ * so they come after the styles of pages that are loaded into it later.
  */
 export const mantineStyles = (): Plugin => ({
   name: 'mantine-styles',

@@ -1,9 +1,9 @@
 /**
- * Migrates the database that a request names, for `npm start`: in one call, because each statement that's prepared
- * outside of workerd is a call of its own. It imports nothing, so it runs as is once its types are stripped.
+ * Migrates the database that a request names, for `npm start`. This takes a single call: outside workerd, each prepared
+ * statement would be a separate call. It imports nothing, so it runs as is once its types are stripped.
  */
 
-/** Where `wrangler d1 migrations` also records what it applied. */
+/** The table in which `wrangler d1 migrations` also records what it has applied. */
 const APPLIED = `CREATE TABLE IF NOT EXISTS d1_migrations (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   name TEXT UNIQUE,

@@ -18,7 +18,7 @@ export type Context<C extends Contract> = {
   mayUseMemory: boolean
   /** Filters from the query parameters that begin with `metadataPrefix`. */
   metadataFilters: SearchableField[]
-  /** As received. Its body has already been read. */
+  /** The request as it was received. Its body has already been read. */
   request: Request
   requestId: string
   /**
@@ -26,7 +26,7 @@ export type Context<C extends Contract> = {
    * rejects: cron does the work if the queue fails.
    */
   enqueue: (...jobs: Job[]) => Promise<boolean>
-  /** For work that may outlast the request or its deadline. */
+  /** For work that may continue after the response or after the request's deadline. */
   runtime: Runtime
   /** Aborts when the client disconnects. */
   signal: AbortSignal

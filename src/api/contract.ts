@@ -41,13 +41,14 @@ export interface Contract {
   /** The largest body to read. Default: MAX_BODY_BYTES. */
   readonly maxBytes?: number
   /**
-   * The kind of `ETag` in the response. `body`: a hash of the body; a client that already has it gets a 304. `own`: set
-   * by the handler, and valid in a later `If-Match`. `guard`: like `own`, and this endpoint checks `If-Match` itself.
+   * The kind of `ETag` in the response. `body`: a hash of the body; a client that sends the same hash gets a 304.
+   * `own`: set by the handler, and valid in a later `If-Match`. `guard`: like `own`, and this endpoint checks
+   * `If-Match` itself.
    */
   readonly etag?: 'body' | 'own' | 'guard'
   /**
-   * The status whose response has a `Location`. 201: the URL of the created resource. 202: the URL of the future
-   * result; the request waits for it unless it has `Prefer: respond-async`.
+   * The status of the response that has a `Location` header. 201: the URL of the created resource. 202: the URL of the
+   * future result; the request waits for it unless it has `Prefer: respond-async`.
    */
   readonly location?: 201 | 202
   /** Whether it manages the browser's session: only pages on this origin may call it, and it may set the cookie. */
@@ -64,16 +65,16 @@ export interface Contract {
    */
   readonly reads?: 'primary' | 'memory'
   /**
-   * What the path's id belongs to: `traceId`, `spanId`, or `feedbackId`. The handler's store is in that trace's
-   * database instead of the control database.
+   * What the path's `traceId`, `spanId`, or `feedbackId` identifies. The handler's store is in the database of the
+   * corresponding trace instead of the control database.
    */
   readonly at?: 'trace' | 'span' | 'feedback'
-  /** Messages of the errors that this endpoint adds, by status. */
+  /** The messages, by status, of the errors that this endpoint returns in addition to the request pipeline's errors. */
   readonly errors?: Readonly<Partial<Record<ErrorStatus, string>>>
   readonly responses: Readonly<Record<number, v.GenericSchema<unknown, unknown>>>
   /**
-   * If the 200 is a file instead of JSON: its media types, each with an example. Its schema is a string. Use
-   * `fileEndpoint`.
+   * If the 200 response is a file instead of JSON, the file's media types, each with an example. The response's schema
+   * is a string. Use `fileEndpoint`.
    */
   readonly files?: Readonly<Record<string, string>>
   /**
@@ -87,7 +88,7 @@ export interface Example {
   readonly params?: object
   readonly query?: object
   readonly body?: object
-  /** By status. Text for a file, undefined for a response without a body. */
+  /** The response bodies, by status. A body is text for a file, and undefined for a response without a body. */
   readonly answers: Readonly<Record<number, object | string | undefined>>
 }
 
@@ -104,7 +105,7 @@ type Sent<S extends v.GenericSchema<unknown, unknown>> = Plain<v.InferInput<S>>
 /** An example of a schema's output. */
 export type Shown<S extends v.GenericSchema<unknown, unknown>> = Plain<v.InferOutput<S>>
 
-/** A read-only value. Stored JSON may be anything. */
+/** A read-only version of a type. Stored JSON can be any value. */
 type Plain<T> = unknown extends T
   ? unknown
   : T extends JsonText
@@ -135,7 +136,7 @@ export type Reply<C extends Contract> = {
   }
 }[keyof C['responses'] & number]
 
-/** A contract whose 200 is a file. */
+/** A contract whose 200 response is a file. */
 export type FileContract = Contract & Required<Pick<Contract, 'files'>>
 
 /** A file that's written while the client reads it. */
@@ -144,7 +145,7 @@ export interface FileReply {
   type: string
   /** The name that a browser saves it under: ASCII letters, digits, dots, hyphens, and underscores. */
   name: string
-  /** Its text. An error cuts the response off, so a client can tell that the file isn't complete. */
+  /** The file's text. An error cuts off the response, so a client can tell that the file isn't complete. */
   pieces: AsyncGenerator<string>
   /** Where the next file continues. Null if this is the last one. */
   nextCursor: string | null

@@ -10,8 +10,8 @@ import { serve } from './serve.ts'
 export interface Endpoint<C extends Contract = Contract> {
   readonly contract: C
   /**
-   * Responds to a request. With `caller`, the request is part of another one from that caller, who has been
-   * authenticated and has spent a token on it.
+   * Responds to a request. If `caller` is given, this request is part of another one, for which that caller has already
+   * been authenticated and has spent a token.
    */
   readonly serve: (
     request: Request,
@@ -22,8 +22,8 @@ export interface Endpoint<C extends Contract = Contract> {
 }
 
 /**
- * Declares a JSON endpoint: `endpoint(contract).handle(handler)`. This takes two steps because in a single object
- * literal, TypeScript would widen the statuses and literals that the handler's result is checked against.
+ * Declares a JSON endpoint: `endpoint(contract).handle(handler)`. This takes two steps because TypeScript would widen
+ * the statuses and literals in a single object literal, and the handler's result is checked against them.
  */
 export function endpoint<const C extends Contract>(contract: C & { readonly example: ExampleOf<C> }) {
   return {

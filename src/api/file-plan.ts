@@ -20,8 +20,9 @@ export interface Planned<Place> {
 }
 
 /**
- * Chooses the items of one file before any of them is read, because the response's headers already say where the next
- * file begins. A file ends at a limit on its items or bytes, but has at least one item if any are left.
+ * Chooses the items of one file before any of them is read, because the response's headers, which are sent first, say
+ * where the next file begins. A file ends when it reaches the limit on items or bytes, but it has at least one item if
+ * any are left.
  */
 export async function planFile<Item extends Planned<Place>, Place>(
   store: Store,
@@ -48,8 +49,8 @@ export async function planFile<Item extends Planned<Place>, Place>(
 }
 
 /**
- * Reads planned items in parts that fit into memory. `read` may leave items at the end of a part for its next call:
- * `count` says how many it handled.
+ * Reads planned items in parts that fit into memory. `read` may leave items at the end of a part for the next call. The
+ * `count` that it returns says how many items it has read.
  */
 export async function* readInParts<Item extends Planned<unknown>, Shown>(
   planned: readonly Item[],

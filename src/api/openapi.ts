@@ -279,7 +279,7 @@ const ERROR_HEADERS: Readonly<Partial<Record<ErrorStatus, JsonSchema>>> = {
 
 const referenceTo = (name: string) => ({ $ref: `#/components/schemas/${name}` })
 
-/** A request that fails before its message is read gets an error in the format of the other endpoints. */
+/** If an MCP request fails before its message is read, the error has the format of the other endpoints. */
 const EITHER_ERROR = { anyOf: [referenceTo('Error'), referenceTo('RpcError')] }
 
 const STATUS = json(referenceTo('Status'), { code: 3, message: 'The body cannot be decoded' })
@@ -307,7 +307,7 @@ class NamedSchemas {
     this.#names = { input: namesOf(this.#schemas.input), output: namesOf(this.#schemas.output) }
   }
 
-  /** A reference if the schema has a name, else the schema itself. */
+  /** A reference if the schema has a name, or else the schema itself. */
   reference(schema: v.GenericSchema<unknown, unknown>, typeMode: TypeMode): JsonSchema {
     const name = this.#names[typeMode].get(schema)
     return name === undefined ? jsonSchema(schema, typeMode, this.#names[typeMode]) : referenceTo(name)
@@ -329,7 +329,9 @@ const namesOf = (schemas: Schemas): Names => new Map(Object.entries(schemas).map
 export const inputSchema = (schema: v.GenericSchema<unknown, unknown>): JsonSchema =>
   jsonSchema(schema, 'input', new Map())
 
-/** Checks in code (a real date, well-formed text) don't appear in the JSON Schema unless atoms.ts documents them. */
+/**
+ * Checks that are functions (a real date, well-formed text) aren't in the JSON Schema unless atoms.ts documents them.
+ */
 function jsonSchema(schema: v.GenericSchema<unknown, unknown>, typeMode: TypeMode, names: Names): JsonSchema {
   const { $schema, ...rest } = toJsonSchema(schema, {
     typeMode,

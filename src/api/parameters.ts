@@ -42,7 +42,10 @@ export function parseParams(contract: Contract, raw: Record<string, string>): un
   throw isIngestion(contract) ? invalidRequest(validationDetails(result.issues)) : notFound()
 }
 
-/** Decodes a path parameter, which the router doesn't do. An invalid escape stays as it is, and fails its schema. */
+/**
+ * Decodes a path parameter, which the router doesn't do. An invalid escape is left as it is, so the value doesn't match
+ * its schema.
+ */
 function decode(value: string): string {
   try {
     return decodeURIComponent(value)
@@ -51,7 +54,7 @@ function decode(value: string): string {
   }
 }
 
-/** The value of each parameter. A repeated one is an error, because it's unclear which value to use. */
+/** The value of each parameter. A repeated parameter is an error, because it's unclear which value to use. */
 function singleValues(parameters: readonly (readonly [name: string, value: string])[]): Map<string, string> {
   const values = new Map(parameters)
   if (values.size === parameters.length) return values

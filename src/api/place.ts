@@ -8,7 +8,7 @@ const PLACES = {
   feedback: { parameter: 'feedbackId', find: storeOfFeedback },
 } as const
 
-/** The store that a contract's handler gets: in the control database, or in the database of the path's trace. */
+/** The store that a contract's handler gets. It's in the control database or in the database of the path's trace. */
 export async function placedStore({ at }: Contract, store: Store, params: unknown): Promise<Store> {
   if (!at) return store
   const { parameter, find } = PLACES[at]

@@ -42,7 +42,7 @@ export async function sendEventHints(store: Store, env: Env): Promise<void> {
   if (jobs.length > 0) await enqueue(jobs, { env, requestId: newId(), waitUntil: () => {} })
 }
 
-/** Empties the outboxes into the jobs that send their events. */
+/** Empties the outboxes. Returns the jobs that send their events. */
 const takeEventJobs = ({ organization, opened }: Store): Job[] =>
   [...opened.values()].flatMap(({ shard, outbox }) => {
     const projectKeys = [...outbox]

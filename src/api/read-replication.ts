@@ -17,10 +17,10 @@ export class ReadReplication {
   }
 
   /**
-   * Runs a handler. If its data may lag behind the primary's, it reads from a replica, but never from one that's behind
-   * the bookmark. A replica may not have what the handler is looking for, so the primary is checked before a 403 or a
-   * 404. It's also checked before a 503: the replica may refer to an object in R2 that has since been deleted, or may
-   * never reach the bookmark.
+   * Runs a handler. If the handler's data may lag behind the primary's, the handler reads from a replica, but never
+   * from one that's behind the bookmark. A replica may not have what the handler is looking for, so the primary is
+   * checked before a 403 or a 404. It's also checked before a 503: the replica may refer to an object in R2 that has
+   * since been deleted, or may never reach the bookmark.
    */
   async run<Answer>(handle: (bindings: Env) => Promise<Answer>, { mayLag }: { mayLag: boolean }): Promise<Answer> {
     if (!mayLag || !this.#mayReadReplicas) return handle(this.#databases.primary())

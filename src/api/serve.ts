@@ -17,8 +17,9 @@ import { ReadReplication } from './read-replication.ts'
 
 /**
  * The one request pipeline, for every protocol: authenticates, checks permissions, takes a token, reads and validates
- * the body, and only then calls the handler. Any error that's thrown becomes the response. Every response after the
- * rate limiter's reply has the rate limit headers. `admitted` is the caller of a request that this one is part of.
+ * the body, and only then calls the handler. Any error that's thrown becomes the response. Once the rate limiter has
+ * replied, every response has the rate limit headers. If this request is part of another one, `admitted` is the caller
+ * of that one.
  */
 export async function serve<C extends Contract, Answer>(
   contract: C,
@@ -42,7 +43,7 @@ export async function serve<C extends Contract, Answer>(
     if ('caller' in access && !admitted)
       Object.assign(headers, await takeToken(env.RATE_LIMITER, access.caller, requestId))
     const sent = contract.body && (await protocol.readBody(request, contract))
-    // After a slow upload, what the caller's credential says about epochs may be too old.
+    // After a slow upload, the epochs in the caller's credential may be too old.
     if (Date.now() - now > KEY_FRESH_MS) access = await admit(contract, authenticate, { ...lookup, now: Date.now() })
     const mayUseMemory = contract.reads === 'memory' && 'caller' in access && isPipeline(access.caller, request)
     const parsed = {
@@ -58,7 +59,7 @@ export async function serve<C extends Contract, Answer>(
       enqueue: (...jobs: Job[]) => enqueue(jobs, runtime),
       signal: request.signal,
     }
-    // The bindings of a request that's part of another one are already replaced.
+    // If this request is part of another one, its bindings have already been replaced.
     replication = env.READ_REPLICATION === 'on' && !admitted ? new ReadReplication(env, contract, request) : undefined
     const run = async (given: Env): Promise<Answer> => {
       const bindings = copying.bindings(given)
@@ -91,6 +92,6 @@ export async function serve<C extends Contract, Answer>(
   }
 }
 
-/** Names the databases that are missing from a response because they didn't respond. */
+/** The header that lists the databases that are missing from a response because they didn't respond. */
 const missingHeader = ({ missing }: Store): Record<string, string> =>
   missing.size === 0 ? {} : { 'x-missing-shards': [...missing].toSorted((one, other) => one - other).join(', ') }

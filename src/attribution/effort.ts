@@ -1,4 +1,4 @@
-/** How many steps a search has taken, and the number at which its current part must end. */
+/** How many steps a search has taken, and the number of steps at which its current part must stop. */
 export interface Effort {
   spent: number
   until: number
@@ -21,8 +21,8 @@ export function within<Result>(effort: Effort, run: () => Result): Result {
 class OutOfEffort extends Error {}
 
 /**
- * Counts steps that are about to run. A step takes 100 to 200 nanoseconds: reading a character, for example, or looking
- * up a fact or word. Searches are limited by this count and not by the clock, so a trace gets the same answer on any
+ * Counts steps that are about to run. A step, such as reading a character or looking up a fact or word, takes 100 to
+ * 200 nanoseconds. Searches are limited by this count instead of the clock, so a trace gets the same answer on any
  * machine. Outside a search, does nothing.
  *
  * @throws If the limit is exceeded. `attempt` catches this error.
@@ -45,7 +45,7 @@ export function attempt<Result>(steps: number, run: () => Result): Result | unde
     if (error instanceof OutOfEffort) return undefined
     throw error
   } finally {
-    // The steps past the limit never ran.
+    // The steps past the limit weren't taken, so don't count them.
     effort.spent = Math.min(effort.spent, effort.until)
     effort.until = until
   }

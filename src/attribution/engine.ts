@@ -2,7 +2,7 @@ import type { Attribution, AttributionCost, ErrorType } from '../domain/attribut
 import type { Subject } from '../domain/subject.ts'
 import type { Finding } from './finding.ts'
 
-/** What ties a run to its job. */
+/** What connects a run to its job. */
 export interface EngineContext {
   /** Aborts when another run takes over the job. This run's result is then discarded. */
   signal: AbortSignal
@@ -26,7 +26,7 @@ export interface EngineAnswer {
 }
 
 /**
- * Names the cause of a disagreement as one of `types`, the project's enabled error types.
+ * Attributes a disagreement to one of `types`, the project's enabled error types.
  *
  * @throws {JobError} If the engine can't answer. If `signal` is aborted, its reason is thrown unchanged.
  */

@@ -23,10 +23,10 @@ const UNAVAILABLE = "The database or object storage didn't respond"
 const FAILED = 'The analysis failed'
 
 /**
- * Runs a trace's job if it's pending and no other run holds it. Returns the job's new status: `pending` if it was
- * requested again in the meantime and needs another run, or undefined if there was nothing to do. A failed run that may
- * be retried releases the job and throws. If the day's model calls are used up, postpones the job to the next day and
- * returns undefined.
+ * Runs a trace's job if it's pending and no other run holds it. Returns the job's new status, or undefined if there was
+ * nothing to do. The status is `pending` if the job was requested again in the meantime and needs another run. A failed
+ * run that may be retried releases the job and throws. If the day's model calls are used up, postpones the job to the
+ * next day and returns undefined.
  */
 export async function runAttribution(env: Env, store: Store, traceKey: number): Promise<AttributionStatus | undefined> {
   const token = newRevision()
@@ -63,7 +63,7 @@ async function release(store: Store, claim: Pick<Claim, 'traceKey' | 'token'>, e
   }
 }
 
-/** The reason for an error, in words that anyone may read. */
+/** The reason for an error, in words that may be shown to anyone. */
 function reasonOf(error: unknown): string {
   if (error instanceof JobError) return error.message
   return isUnavailable(error) ? UNAVAILABLE : FAILED

@@ -21,8 +21,8 @@ export interface Fitted {
 export const FITTED: Fitted = table
 
 /**
- * The facts that can decide an answer. The keys are the names by which an answer lists the facts that it looked for.
- * Other findings only describe the dispute, such as which kind of value was changed.
+ * The facts that can decide an answer. The keys are the names that an answer uses when it lists the facts that it
+ * looked for. Other findings only describe the dispute, such as which kind of value was changed.
  */
 const FACTS_BY_NAME: Readonly<Record<string, readonly FindingKind[]>> = {
   'a failed step': ['step_failed', 'run_unfinished'],

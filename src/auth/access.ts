@@ -29,7 +29,7 @@ export interface AccessUser {
   scopes: readonly Scope[]
 }
 
-/** A request's Access token, if it has one: in a header, or in the cookie that Access's own pages set. */
+/** A request's Access token, if it has one. The token is in a header or in the cookie that Access's own pages set. */
 export function accessTokenOf({ headers }: Request): string | undefined {
   const cookies = headers.get('cookie')
   const token =
@@ -56,7 +56,8 @@ export async function authenticateAccess(token: string, lookup: Lookup): Promise
 
 /**
  * Lists the organizations of the user that an Access token identifies, sorted by name: `x-org-slug` can name any of
- * them. Empty if the user has none. 401 and 503 as above, and 401 if the deployment doesn't use Access.
+ * them. Empty if the user belongs to none. 401 and 503 as in `authenticateAccess`, and also 401 if the deployment
+ * doesn't use Access.
  */
 export async function listAccessOrganizations(
   token: string | undefined,
@@ -73,7 +74,7 @@ export async function listAccessOrganizations(
     .toSorted((left, right) => left.name.localeCompare(right.name))
 }
 
-/** Looks up by email and `x-org-slug`. Misses aren't cached: somebody may add the user at any time. */
+/** Looks up by email and `x-org-slug`. Misses aren't cached, because somebody may add the user at any time. */
 const members = new Remembered<readonly Membership[]>(
   async (unscoped, name) => {
     const [email, organizationSlug]: [string, string | null] = JSON.parse(name)
@@ -127,7 +128,7 @@ function certsOf(issuer: string): JWTVerifyGetKey {
   return getKey
 }
 
-/** An error in the token: it names no usable key. Any other error is a failure to fetch the keys. */
+/** The errors that mean that a token names no usable key. Any other error is a failure to fetch the keys. */
 const TOKEN_FAULTS = [errors.JWKSNoMatchingKey, errors.JWKSMultipleMatchingKeys, errors.JOSENotSupported] as const
 
 const DEFAULT_SCOPES: readonly Scope[] = ['read', 'review']

@@ -54,10 +54,10 @@ const keys = new Remembered<Credential>(
 )
 
 /**
- * Authenticates a request by its key, else by its session, else by its Cloudflare Access token. 401 if none is valid,
- * or if `x-org-slug` names another organization; 403 if a page on another origin tries to change something without a
- * key; 429 if this isolate hasn't seen the credential and its address has sent too many unknown ones; 503 if it hasn't
- * seen the credential and D1 doesn't respond.
+ * Authenticates a request by its key, or else by its session, or else by its Cloudflare Access token. 401 if none is
+ * valid, or if `x-org-slug` names another organization; 403 if a page on another origin tries to change something
+ * without a key; 429 if this isolate hasn't seen the credential and its address has sent too many unknown ones; 503 if
+ * it hasn't seen the credential and D1 doesn't respond.
  */
 export async function authenticate(lookup: Lookup): Promise<Caller> {
   const { request } = lookup
@@ -72,7 +72,7 @@ export async function authenticate(lookup: Lookup): Promise<Caller> {
   return caller
 }
 
-/** Authenticates a key. Errors as above. */
+/** Authenticates a key. Throws the same errors as `authenticate`. */
 export async function authenticateKey(secret: string | undefined, lookup: Lookup): Promise<KeyCaller> {
   const credential = secret ? await keys.get(secret, lookup) : undefined
   if (!credential || !isValid(credential, lookup.now)) throw notAuthenticated()
@@ -150,7 +150,7 @@ export const keyOf = (request: Request): string | undefined => request.headers.g
 
 /**
  * An exporter's key. It may also be the password of Basic authentication, or the whole `Authorization` header:
- * exporters support different forms.
+ * different exporters support different forms.
  */
 export function exporterKeyOf(request: Request): string | undefined {
   const authorization = request.headers.get('authorization') ?? ''

@@ -17,7 +17,7 @@ export async function makeKey(): Promise<NewKey> {
   return { secret, prefix: secret.slice(0, PREFIX_LENGTH), hash: await hashKey(secret) }
 }
 
-/** Whether a string has the form of a key. If it doesn't, it needs no lookup. */
+/** Whether a string has the form of a key. If it doesn't, there's no need to look it up. */
 export const isKey = (text: string): boolean => /^cs_[0-9A-Za-z]{24}$/.test(text)
 
 /** Creates the secret of a session or sign-in link, 190 random bits, and the hash to store. */
@@ -26,7 +26,10 @@ export async function makeToken(): Promise<Pick<NewKey, 'secret' | 'hash'>> {
   return { secret, hash: await hashKey(secret) }
 }
 
-/** Whether a string has the form of a key's secret. If it doesn't, it isn't looked up. */
+/**
+ * Whether a string has the form of the secret of a session or sign-in link. If it doesn't, there's no need to look it
+ * up.
+ */
 export const isToken = (text: string): boolean => text.length === TOKEN_LENGTH && /^[0-9A-Za-z]+$/.test(text)
 
 /** The hash under which a key is stored: SHA-256 in hex. */

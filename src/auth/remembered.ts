@@ -19,12 +19,12 @@ interface Entry<Found> {
   checkedAt: number
 }
 
-/** Looks a credential up in D1. */
+/** Looks up a credential in D1. */
 type Find<Found> = (unscoped: UnscopedStore, credential: string, now: number) => Promise<Found | undefined>
 
 /**
- * This isolate's cache of one kind of credential. Its keys are the secrets themselves: hashing a secret would cost more
- * than the rest of a request's authentication.
+ * This isolate's cache of one kind of credential. The cache's keys are the secrets themselves, because hashing a secret
+ * would take longer than the rest of a request's authentication.
  */
 export class Remembered<Found> {
   readonly #entries = new IsolateCache<Entry<Found>>(ISOLATE_CACHE_ENTRIES)
@@ -62,7 +62,7 @@ export class Remembered<Found> {
       return known || !this.#isSecret ? lookUp() : lookUpSecret(address, lookUp, now)
     }
     if (age < KEY_FRESH_MS) return known.found
-    // Has its own deadline, because it may outlast the request.
+    // The lookup has its own deadline, because it may take longer than the request.
     const refresh = this.#lookUp(credential, openUnscopedStore(env, new Deadline(STORE_DEADLINE_MS)), now)
     try {
       return await within(REFRESH_TIMEOUT_MS, () => refresh)

@@ -15,7 +15,7 @@ const sessions = new Remembered(async (unscoped, secret) => findSession(unscoped
 export const sessionOf = (secret: string, lookup: Lookup): Promise<SessionCredential | undefined> =>
   sessions.get(secret, lookup)
 
-/** Ends a session in this isolate immediately. Other isolates check D1 again within 30 s. */
+/** Ends a session in this isolate immediately. Other isolates check D1 again within 30 seconds. */
 export const forgetSession = (secret: string): void => sessions.end(secret)
 
 /** The secret of a request's session, if its cookie has one. */

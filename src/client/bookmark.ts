@@ -2,8 +2,8 @@
 const HEADER = 'x-d1-bookmark'
 
 /**
- * For each of the service's databases, the newest point that a client has seen. The service sends points only if it
- * reads from replicas, which lag.
+ * For each of the service's databases, the newest point in its history that a client has seen. The service sends points
+ * only if it reads from replicas, which lag behind.
  */
 export class Bookmark {
   readonly #points = new Map<string, string>()

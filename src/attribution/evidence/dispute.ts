@@ -28,8 +28,9 @@ export interface Support {
 }
 
 /**
- * Finds who confirmed which output, and the strongest objection to an output: the first corrected review, or else the
- * first correction in feedback, objection without a correction, or reviewer's remark.
+ * Finds who confirmed which output, and the strongest objection to an output. A corrected review is the strongest kind
+ * of objection, followed by a correction in feedback, an objection without a correction, and a reviewer's remark. If
+ * there are several objections of the same kind, the first one is used.
  */
 export function findDisputes(subject: Subject): { objection: Objection | undefined; supports: Support[] } {
   const reviewed: Objection[] = []
@@ -81,8 +82,8 @@ const commentsOn = (subject: Subject, step: Step, userId: string): string[] =>
   )
 
 /**
- * The step that feedback is about: the step it names or, if it names none or a root without an output, the last step
- * with an output.
+ * The step that feedback is about. If the feedback names no step, or names a root that has no output, it's the last
+ * step that has an output.
  */
 function outputStepOf({ spanId }: SubjectFeedback, subject: Subject): Step {
   const { steps } = subject
@@ -139,7 +140,7 @@ export function applyCorrection(output: Json, correction: JsonObject): Json {
   return corrected
 }
 
-/** Merges a nested object in a correction into a value. The object may also contain only some of the fields. */
+/** Merges a nested object in a correction into a value. That object, too, may contain only some of the fields. */
 const mergeFields = (value: Json | undefined, correction: Json): Json =>
   isJsonObject(value) && isJsonObject(correction) ? { ...value, ...correction } : correction
 

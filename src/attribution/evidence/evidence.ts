@@ -13,7 +13,7 @@ import { checkRetrieval } from './checks/retrieval.ts'
 import { checkShape } from './checks/shape.ts'
 import { type Scene, sceneOf } from './scene.ts'
 
-/** The checks. If a check is cut off, the answer names it by its label. */
+/** The checks. If a check is cut off, the answer mentions the check's label. */
 const CHECKS: readonly (readonly [label: string, check: (scene: Scene) => Iterable<Finding>])[] = [
   ['the shape of the output', checkShape],
   ['where values came from', checkGrounding],
@@ -35,7 +35,7 @@ function* search(subject: Subject): Work<Finding[]> {
   for (const [label, check] of CHECKS) {
     yield
     const isComplete = attempt(MAX_PART_EFFORT, () => {
-      // Push one at a time: a check that is cut off keeps the findings it has so far.
+      // Push findings one at a time, so that a check that's cut off keeps the findings that it already has.
       for (const finding of check(scene)) findings.push(finding)
       return true
     })

@@ -26,7 +26,7 @@ export function originOf(
   visibleTo: (step: Step) => Source[],
 ): { origin: Step; isComplete: boolean } {
   let { step } = dispute
-  // Each turn moves back in time or up the tree.
+  // Each turn moves to an earlier step or up the tree.
   const isComplete = attempt(MAX_PART_EFFORT, () => {
     for (let turn = 0; turn < MAX_TURNS; turn++) {
       const supplier = supplierOf(dispute, step, visibleTo)
@@ -57,7 +57,7 @@ function supplierOf(dispute: MainDispute, step: Step, visibleTo: (step: Step) =>
   const output = termsOfValue(step.output)
   const find = (isSupplier: (source: Source, owner: Step) => boolean) =>
     earlier.find(source => source.step && isSupplier(source, source.step))?.step ?? undefined
-  // If a source has the right value, a later step misread it.
+  // If a source has the right value, the error comes from a later step that misread it.
   const isRight = (source: Source) =>
     difference !== undefined &&
     hasTerms(difference.gained) &&

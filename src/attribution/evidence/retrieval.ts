@@ -18,7 +18,7 @@ export interface Retrieval {
 }
 
 /**
- * Finds retrieved content: values that name or quote knowledge docs, and results of search steps that are empty or
+ * Finds retrieved content: values that name or quote knowledge docs, and search steps' results, if they're empty or
  * contain text. If `isComplete` is false, there was too much to search.
  */
 export function retrievalsOf({ steps, knowledgeDocs }: Subject): { retrievals: Retrieval[]; isComplete: boolean } {

@@ -19,7 +19,7 @@ import { type Source, slugOf, sourceOf } from './sources.ts'
 /** A trace with its main dispute, prepared for the checks. */
 export interface Scene {
   subject: Subject
-  /** The parts that weren't checked, one phrase each. */
+  /** A phrase for each part that wasn't checked. */
   omitted: string[]
   root: Step
   /** The strongest dispute, which determines the answer. Undefined if nobody objects to an output. */
@@ -29,14 +29,14 @@ export interface Scene {
   sources: Source[]
   /** The origin of the fault: the earliest step whose own output contains it. */
   origin: Step
-  /** The content visible to the origin: earlier content and its own input. */
+  /** The content that the origin could see: earlier content and its own input. */
   visible: Source[]
   /** Knowledge docs that no step fetched. */
   unfetched: Source[]
   prompts: Source[]
 }
 
-/** Prepares a trace for the checks, with limited effort. Yields between texts. Throws if the subject has no steps. */
+/** Prepares a trace for the checks, with limited effort. Yields between sources. Throws if the subject has no steps. */
 export function* sceneOf(whole: Subject): Generator<undefined, Scene> {
   const { subject, omitted } = boundedSubject(whole)
   const { objection: strongest, supports } = findDisputes(subject)
@@ -145,7 +145,7 @@ function* readSources(
   }
 }
 
-/** The steps to compare, as many as fit: the root and the disputed step first, then the steps closest in time. */
+/** The steps to compare: first the root and the disputed step, then the closest steps, until no more fit. */
 function nearest({ steps }: Subject, disputed: Step | undefined): ReadonlySet<Step> {
   const at = disputed ? steps.indexOf(disputed) : steps.length
   const distance = (step: Step) => (step.isRoot ? -1 : Math.abs(steps.indexOf(step) - at))

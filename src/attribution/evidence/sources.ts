@@ -63,7 +63,7 @@ function findCounting(sources: readonly Source[], isFound: (source: Source) => b
   return sources[index]
 }
 
-/** The share of a set of terms that sources contain, by weight. Facts and names weigh more than other words. */
+/** How much of a set of terms the sources contain, by weight. Facts and names weigh more than other words. */
 export interface Support {
   /** The share that was found, 0 to 1. 0 if there was nothing to search for. */
   found: number
@@ -75,7 +75,7 @@ export interface Support {
   missing: string | undefined
 }
 
-/** Measures which share of the terms the sources contain. */
+/** Measures how much of the terms the sources contain. */
 export function supportOf(terms: Terms, sources: readonly Source[], wordWeight = 0.5): Support {
   let [found, weight] = [0, 0]
   let at: Support['at']
@@ -95,7 +95,7 @@ export function supportOf(terms: Terms, sources: readonly Source[], wordWeight =
   return { found: weight === 0 ? 0 : found / weight, weight, at, missing }
 }
 
-/** Many texts contain a number of one or two digits by chance. */
+/** Many texts contain a one- or two-digit number by chance. */
 const weightOf = ({ readings }: Fact): number => (/^n:\d\d?$/.test(readings[0] ?? '') ? 0.7 : 2)
 
 type Scalar = string | number | boolean | null

@@ -16,7 +16,7 @@ const Answer = v.object({
 })
 type Answer = v.InferOutput<typeof Answer>
 
-/** A parsed answer, or why the answer is invalid: a clause that doesn't quote the answer. */
+/** A parsed answer, or a clause that says why the answer is invalid, without quoting it. */
 type Reading = { answer: Omit<Attribution, 'engine'> } | { fault: string }
 
 /** Reads a model's answer. Checks everything that the schema requires, because not every provider enforces it. */
@@ -31,7 +31,7 @@ export function* readAnswer(value: unknown, subject: Subject, types: readonly Er
   const step = span_id === null ? null : steps.get(span_id)
   if (step === undefined) return { fault: "span_id is not one of the trace's spans" }
   const quotes = answer.quotes.slice(0, MAX_QUOTES).map(({ span_id, path, quote }) => ({
-    // A quote without a span is from the trace, so look in the root's content.
+    // A quote without a span is a quote from the trace, so look for it in the root's content.
     step: span_id === null ? rootOf(subject) : steps.get(span_id),
     path,
     quote: shortened(quote, MAX_QUOTE_LENGTH),

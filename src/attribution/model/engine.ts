@@ -18,7 +18,7 @@ export function modelEngine(env: Env, callMs = MODEL_CALL_MS): Engine | undefine
   if (!engine) return undefined
   return async (subject, findings, types, context) => {
     const startedAt = Date.now()
-    // Read the settings during the run: a mistake in them is then the run's error.
+    // Read the settings during the run, so that a mistake in them becomes the run's error.
     const settings = modelSettings(engine, env)
     const question = {
       ...(await inTurns(writeQuestion(subject, findings, types))),

@@ -18,7 +18,7 @@ import { quotedJson, tokensOf, withoutControlTokens } from '../../model/quoted-t
 import type { Finding } from '../finding.ts'
 import { DECIDED_FIRST } from '../taxonomy.ts'
 
-/** The root's label. It only carries the trace's input and output. */
+/** The root's label. The root only represents the trace's input and output. */
 const ROOT = 'root'
 
 /**
@@ -130,7 +130,7 @@ function* itemsOf(subject: Subject, findings: readonly Finding[]): Generator<Ite
   }
 }
 
-/** Builds the items. Yields after each turn's worth of text. */
+/** Builds the items. Yields each time that it has built a turn's worth of text. */
 function* buildItems(items: Iterable<Item>): Work<Item[]> {
   const all: Item[] = []
   let bytes = 0
@@ -151,7 +151,7 @@ interface Nearness {
   distance: number
 }
 
-/** How many of the steps before a disputed one to rank as its predecessors, in addition to its ancestors. */
+/** How many of the steps before a disputed step are ranked as its predecessors, in addition to its ancestors. */
 const PREDECESSORS = 5
 
 /** Ranks steps: those with feedback, a correction, or a finding first, then their ancestors and predecessors. */
@@ -211,7 +211,7 @@ function stepLine(step: Step, label: Label, person: (userId: string) => string) 
 const unlessEmpty = (value: JsonObject): Json | undefined => (Object.keys(value).length > 0 ? value : undefined)
 
 /**
- * A step of a long run, in brief: who speaks, if its output is a message, and the beginning and end of what it says.
+ * An outline of a step in a long run: the beginning and end of its output and, if the output is a message, who speaks.
  */
 function outlineOf({ spanId, stepId, status, output }: Step, label: Label) {
   const short = (name: Json | undefined) => (typeof name === 'string' ? cutText(name, MAX_OUTLINE_NAME_BYTES) : null)

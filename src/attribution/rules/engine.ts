@@ -11,10 +11,10 @@ const MAX_ALTERNATIVES = 2
 /** Caps confidence, because some answers are wrong for reasons that no labeled case has shown. */
 const MAX_CONFIDENCE = 0.99
 
-/** Caps the confidence of an answer without a decisive fact. */
+/** Caps the confidence of an answer that isn't based on a decisive fact. */
 const MAX_GUESS = 0.49
 
-/** The minimum contribution, in log odds, of a finding worth showing, and of a decisive fact. */
+/** The minimum contribution, in log odds, of a finding that's worth showing and of a decisive fact. */
 const MIN_CONTRIBUTION = 0.25
 const MIN_DECISIVE = 0.7
 
@@ -26,8 +26,8 @@ interface Candidate {
 
 /**
  * The default engine: weighs findings and picks the most likely error type. It needs nothing outside the Worker.
- * `disabled` holds the error types that the project has turned off; at least one must be enabled. The confidence
- * estimates how likely the answer is to be right, for cases like the ones that the weights were fitted to.
+ * `disabled` contains the error types that the project has turned off. At least one type must be enabled. The
+ * confidence estimates how likely the answer is to be right, for cases like the ones that the weights were fitted to.
  */
 export function attributeByRules(
   subject: Subject,

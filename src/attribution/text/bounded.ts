@@ -82,7 +82,7 @@ function noteCut(text: string, beginning: string, budget: Budget): string {
 
 /**
  * Reduces a subject to a size that can be checked in bounded time, because checks compare items and fields in pairs.
- * Also returns what was left out, one phrase each.
+ * Also returns a phrase for each part that was left out.
  */
 export function boundedSubject(subject: Subject): { subject: Subject; omitted: string[] } {
   const total = { leaves: MAX_EVIDENCE_LEAVES }

@@ -49,7 +49,7 @@ const STOP_WORDS = new Set(
 )
 
 /**
- * Words that share their first five letters are treated as the same word. In retrieval studies, this language-neutral
+ * Words with the same first five letters are treated as the same word. In retrieval studies, this language-neutral
  * truncation worked as well as stemmers (Can et al. 2008, doi 10.1002/asi.20750; McNamee and Mayfield 2004).
  */
 const STEM_LENGTH = 5
@@ -76,7 +76,7 @@ const WITH_DIGIT = /\d/
 const WITH_LETTER = /\p{L}/u
 /** `25kg`, `81-year-old`: a number with a unit. */
 const NUMBER_WITH_UNIT = /^\d+(?:\p{L}{1,3}|(?:-\p{Ll}{3,})+)$/u
-/** `88-1203`: never a number. */
+/** Text such as `88-1203`, which is never a number. */
 const NUMERIC_IDENTIFIER = /(?<![\d.,])\d{2,}(?:[-/]\d{2,})+(?!\d)/gu
 const NUMBER = /(?<!\d)\d{1,3}(?:[\s\u00a0\u202f]\d{3})+(?!\d)(?:[.,]\d+)?|\d(?:[\d.,'’]*\d)?/gu
 const WORD = /\p{L}[\p{L}\p{M}ー]*/gu

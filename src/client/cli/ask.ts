@@ -12,7 +12,7 @@ export async function ask(asked: Asked, question: string): Promise<string | unde
   return asked.stdin.isTTY ? readLine(asked, question, shown => asked.out.prompt(shown)) : undefined
 }
 
-/** A secret: typed without being shown, or all of stdin. */
+/** A secret, which is either typed without being shown or read from stdin to its end. */
 export async function askSecretly(asked: Asked, question: string): Promise<string> {
   if (!asked.stdin.isTTY) return readAll(asked.stdin)
   asked.out.prompt(question)

@@ -1,7 +1,7 @@
 import type { Context } from './context.ts'
 import type { Ending } from './exit-codes.ts'
 
-/* What a command is. Help, parsing, and docs/cli.md all come from these definitions. */
+/* The definition of a command. The help, the parser, and docs/cli.md are all based on it. */
 
 interface OptionText {
   description: string
@@ -17,7 +17,7 @@ interface Flag extends OptionText {
 /** An option with a string as its value. */
 interface Text extends OptionText {
   type: 'text'
-  /** What the text is, in a word: `slug`. */
+  /** A word that describes the value, such as `slug`. */
   value: string
   isRequired?: boolean
 }
@@ -84,9 +84,9 @@ export interface Input<GivenArguments extends Arguments, GivenOptions extends Op
 
 /** Everything about a command besides its parameters. */
 interface CommandText {
-  /** The command's words: `traces list`. */
+  /** The words that identify the command, such as `traces list`. */
   name: string
-  /** A line for lists of commands: "List traces". */
+  /** A line that describes the command in lists, such as "List traces". */
   summary: string
   /** What a user needs to know besides the options, in paragraphs of Markdown. */
   description: readonly string[]
@@ -98,7 +98,7 @@ interface CommandText {
   scopes: readonly string[]
   /** What `--json` prints. */
   json: string
-  /** Whether the command watches the signal itself, because it has to clean up. Other commands are simply abandoned. */
+  /** Whether the command handles the signal itself, because it has to clean up. Other commands are simply abandoned. */
   stopsItself?: boolean
 }
 
@@ -106,7 +106,7 @@ interface Definition<GivenArguments extends Arguments, GivenOptions extends Opti
   arguments: GivenArguments
   /** By name, in camel case: `promptVersion` is `--prompt-version`. */
   options: GivenOptions
-  /** Returns how the command ended. By default, it succeeded. */
+  /** Returns how the command ended. Undefined means that it succeeded. */
   run(context: Context, input: Input<GivenArguments, GivenOptions>): Promise<Ending | undefined>
 }
 
@@ -117,7 +117,7 @@ export interface Command extends CommandText {
   run(context: Context, input: Parsed): Promise<Ending | undefined>
 }
 
-/** The input that a parser read according to a command's definition. */
+/** The input that the parser has read according to a command's definition. */
 export type Parsed = Input<Arguments, Options>
 
 /** Defines a command. Its `run` gets values of the types that its arguments and options declare. */

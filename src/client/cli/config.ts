@@ -21,8 +21,8 @@ export const configFile = (environment: NodeJS.ProcessEnv): string =>
   join(environment.XDG_CONFIG_HOME || join(environment.HOME || homedir(), '.config'), 'countersign', 'config.json')
 
 /**
- * The login for a command: from COUNTERSIGN_URL and COUNTERSIGN_KEY, or else the stored one. A stored key is never sent
- * to a URL other than the one it was stored for.
+ * The login for a command. It comes from COUNTERSIGN_URL and COUNTERSIGN_KEY, or else it's the stored login. A stored
+ * key is never sent to a URL other than the one it was stored for.
  */
 export async function findLogin(environment: NodeJS.ProcessEnv, profile: string | undefined): Promise<Login> {
   const { COUNTERSIGN_URL: url, COUNTERSIGN_KEY: key, COUNTERSIGN_PROJECT: project } = environment

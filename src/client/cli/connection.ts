@@ -7,7 +7,7 @@ import type { Login } from './config.ts'
 import { Failure, invalid } from './failure.ts'
 import type { Session } from './wire.ts'
 
-/** How long a request may take. A person waits, so this is longer than the client's own timeout. */
+/** How long a request may take. This is longer than the client's own timeout, because a person is waiting. */
 const REQUEST_MS = 30_000
 
 interface Project {
@@ -78,13 +78,13 @@ export class Connection {
     }
   }
 
-  /** The client, for tasks that take more than single calls. */
+  /** The client, for tasks that take more than a single call. */
   async client(options: Pick<CountersignOptions, 'flushIntervalMs'> = {}): Promise<Countersign> {
     const { url, key } = this.#login
     return new Countersign({ ...options, baseUrl: url, apiKey: key, projectSlug: await this.projectSlug() })
   }
 
-  /** The service, for many calls about one project. */
+  /** The service, for commands that make many calls about one project. */
   async service(): Promise<Service> {
     return serviceOf({ ...this.#login, project: await this.projectSlug() }, this.#bookmark)
   }
@@ -120,7 +120,7 @@ export class Connection {
   }
 }
 
-/** Calls a deployment. Throws a `Failure` if the URL or the key can't be right. */
+/** Calls a deployment. Throws a `Failure` if the URL or the key can't possibly be valid. */
 function serviceOf({ url, key, project }: Login, bookmark: Bookmark, fetch?: Fetch): Service {
   if (!/^https?:\/\//.test(url) || !URL.canParse(url))
     throw invalid(`This isn't a URL: ${url}`, 'A URL must begin with https:// or http://.')

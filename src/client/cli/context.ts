@@ -13,7 +13,7 @@ export interface Context {
   profile: string | undefined
   /** The project that the user named. */
   projectOption: string | undefined
-  /** Aborts when the user or the system wants the command to end. */
+  /** Aborts when the user or the system wants the command to stop. */
   signal: AbortSignal
   /** The deployment to call. Throws a `Failure` if there's no login. */
   connect(): Promise<Connection>

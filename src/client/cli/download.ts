@@ -23,15 +23,15 @@ interface Export {
 
 /** How many times a part is requested if it's cut off. */
 const MAX_ATTEMPTS = 3
-/** How long to wait for more of a file. */
+/** How long to wait for the next piece of a file. */
 const STALL_MS = 60_000
-/** The last line of a part is far shorter. */
+/** A limit that the last line of a part never reaches. */
 const MAX_END_BYTES = 256
 
 /**
  * Writes an export to stdout or to a file, following its cursors to the end. Each part goes to a temporary file first,
  * so a part that's cut off is requested again, and nothing is written twice. A named file appears only when it's
- * complete. Returns how many lines it has.
+ * complete. Returns the number of lines in the export.
  */
 export async function download(
   { out, directory, signal }: Pick<Context, 'out' | 'directory' | 'signal'>,
@@ -41,7 +41,7 @@ export async function download(
 ): Promise<number> {
   const target = file === undefined ? undefined : resolve(directory, file)
   const draftName = `${target}.${randomBytes(6).toString('hex')}.part`
-  // Never write to a file that somebody else made or that a link points to.
+  // Never write to a file that somebody else created or that a link points to.
   const draft = target === undefined ? undefined : await open(draftName, 'wx', 0o600)
   const folder = await mkdtemp(join(tmpdir(), 'countersign-'))
   try {
@@ -116,7 +116,7 @@ async function fetchPart(
   }
 }
 
-/** Writes a response to a file. Throws if it stalls or breaks off. */
+/** Writes a response to a file. Throws if the response stalls or is cut off. */
 async function store(
   body: ReadableStream<Uint8Array>,
   file: FileHandle,
@@ -143,14 +143,17 @@ async function store(
     }
   } finally {
     signal.removeEventListener('abort', stop)
-    // The stream may already be broken.
+    // The stream may already have failed.
     await reader.cancel().catch(() => {})
   }
 }
 
 const NEWLINE = 0x0a
 
-/** The part without its last line, which says how many lines it has. Throws if that number is missing or wrong. */
+/**
+ * The size of the part without its last line, which says how many lines the part has. Throws if that number is missing
+ * or wrong.
+ */
 async function checkedEnd(file: FileHandle, bytes: number, newlines: number): Promise<Omit<Part, 'nextCursor'>> {
   const start = Math.max(0, bytes - MAX_END_BYTES)
   const { buffer, bytesRead } = await file.read(Buffer.alloc(MAX_END_BYTES), 0, MAX_END_BYTES, start)

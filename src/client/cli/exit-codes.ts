@@ -1,4 +1,4 @@
-/** How a command ends. docs/cli.md lists them. */
+/** The ways in which a command can end. docs/cli.md lists them. */
 export const EXIT_CODES = {
   ok: { code: 0, meaning: 'It worked.' },
   no: {

@@ -2,7 +2,7 @@ import { CountersignError, describe } from '../errors.ts'
 import { fieldOf } from '../service.ts'
 import { type Ending, EXIT_CODES } from './exit-codes.ts'
 
-/** A fault in a request: its place, and what to fix. */
+/** A fault in a request: where it is, and what to fix. */
 interface ErrorDetail {
   path: string
   message: string
@@ -18,7 +18,7 @@ interface FailureText {
 /** Why a command can't do what it was asked to. Its message and its hint are for the user. */
 export class Failure extends Error {
   readonly ending: Ending
-  /** For programs: `usage`, `not_found`, ... */
+  /** A code for programs, such as `usage` or `not_found`. */
   readonly code: string
   readonly details: readonly ErrorDetail[]
   /** The API's other fields: who holds a span, and until when. */
@@ -70,7 +70,7 @@ export function faultOf(error: unknown): Fault {
     return { ending: endingOf(error), code, message, details, hint: hintFor(error), requestId, fields }
   }
   if (error instanceof Error && fieldOf(error, 'syscall') !== undefined && fieldOf(error, 'path') !== undefined) {
-    // A folder that doesn't exist or a full disk isn't this program's fault.
+    // A missing folder or a full disk, for example, isn't this program's fault.
     return faultOf(new Failure('usage', 'file', error.message, { cause: error }))
   }
   const { name, message } = describe(error)
@@ -97,12 +97,12 @@ function endingOf({ status, code }: CountersignError): Ending {
 function hintFor({ status, code }: CountersignError): string | undefined {
   if (status === 401) return 'Run "countersign login", or set COUNTERSIGN_URL and COUNTERSIGN_KEY.'
   if (code === 'person_required') return 'Use a person\'s key: create one with actsAs "person".'
-  if (code === 'unreachable') return 'Check the URL and your connection. Does COUNTERSIGN_URL point elsewhere?'
+  if (code === 'unreachable') return 'Check the URL and your connection. COUNTERSIGN_URL may be set to a different URL.'
   if (status === 412) return 'Read it again before you decide.'
   return undefined
 }
 
-/** The faults that a response names. */
+/** The faults that a response lists. */
 export function detailsIn(body: unknown): ErrorDetail[] {
   const details = fieldOf(body, 'details')
   if (!Array.isArray(details)) return []

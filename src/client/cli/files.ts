@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
-/** Replaces a file in one step, or deletes it if there's no text. Nobody ever sees half of it. */
+/** Replaces a file in one step, or deletes it if there's no text. Nobody ever sees a half-written file. */
 export async function replaceFile(
   file: string,
   text: string | undefined,

@@ -2,7 +2,7 @@ import type { Options } from './command.ts'
 
 /** The options that every command has. */
 export const GLOBAL_OPTIONS = {
-  json: { type: 'flag', description: 'Print JSON. An error is then a line of JSON on stderr.' },
+  json: { type: 'flag', description: 'Print JSON. An error is printed to stderr as a line of JSON.' },
   project: {
     type: 'text',
     value: 'slug',

@@ -90,7 +90,7 @@ export function optionForm(name: string, option: Option): string {
 const optionLines = (options: Options): string[] =>
   table(Object.entries(options).map(([name, option]) => [optionForm(name, option), optionText(option)]))
 
-/** An option's description, with whatever else there is to know about its value. */
+/** An option's description, with everything else that a user needs to know about its value. */
 export const optionText = (option: Option): string =>
   [
     option.description,
@@ -110,7 +110,7 @@ const page = (...parts: readonly (readonly string[])[]): string =>
 
 const MAX_NAME_WIDTH = 28
 
-/** Two columns. A long name gets a line of its own. */
+/** Text in two columns. A long name gets a separate line. */
 function table(rows: readonly (readonly [name: string, text: string])[]): string[] {
   const width = Math.min(MAX_NAME_WIDTH, Math.max(...rows.map(([name]) => name.length)))
   const indent = ' '.repeat(width + 2)
@@ -134,5 +134,5 @@ function wrap(text: string, width: number): string[] {
   return [...lines, line]
 }
 
-/** Markdown as text: without backticks, and links without their targets. */
+/** Turns Markdown into plain text, by removing the backticks and the targets of links. */
 const plain = (text: string): string => text.replace(/\[([^\]]+)\]\([^)]+\)/g, '$1').replaceAll('`', '')

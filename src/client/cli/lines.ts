@@ -2,7 +2,7 @@ import { Failure } from './failure.ts'
 
 const NEWLINE = 0x0a
 
-/** The lines of a stream as bytes, without their newlines. Throws a `Failure` at a line that's too long. */
+/** The lines of a stream as bytes, without their newlines. Throws a `Failure` if a line is too long. */
 export async function* linesOf(
   stream: AsyncIterable<Uint8Array | string>,
   maxBytes: number,

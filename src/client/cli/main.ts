@@ -1,7 +1,7 @@
 import { run } from './program.ts'
 import { Stop } from './stop.ts'
 
-/* The program `countersign`: connects the commands to their process. */
+/* The program `countersign`, which connects the commands to their process. */
 
 const stop = new AbortController()
 
@@ -10,7 +10,7 @@ for (const [name, ending] of [
   ['SIGTERM', 'terminated'],
 ] as const) {
   process.on(name, () => {
-    // Someone who asks twice doesn't want to wait.
+    // A user who sends a second signal doesn't want to wait.
     if (stop.signal.aborted) process.exit(ending === 'interrupted' ? 130 : 143)
     stop.abort(new Stop(ending))
   })
@@ -31,7 +31,7 @@ process.exitCode = await run(process.argv.slice(2), {
   directory: process.cwd(),
   signal: stop.signal,
 })
-// A terminal or a pipe that was read keeps the process alive.
+// If stdin has been read, a terminal or a pipe would keep the process alive.
 process.stdin.destroy()
-// So does a request that the command no longer waits for.
+// So would a request that the command no longer waits for.
 if (stop.signal.aborted) process.exit()

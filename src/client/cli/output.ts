@@ -17,12 +17,12 @@ const STYLES: Readonly<Record<Style, string>> = {
   bad: '\x1b[31m',
 }
 
-/** How often progress is printed where it can't be updated in place. */
+/** How often progress is printed if it can't be updated in place. */
 const PROGRESS_LINE_MS = 10_000
 
 /**
- * What a command prints: data to stdout, and everything about it (messages, progress, errors) to stderr. Escapes all
- * text, because much of it comes from traces.
+ * Prints a command's data to stdout, and everything else (messages, progress, and errors) to stderr. Escapes all text,
+ * because much of it comes from traces.
  */
 export class Output {
   readonly isJson: boolean
@@ -54,7 +54,7 @@ export class Output {
     return (this.#stdout.isTTY && this.#stdout.columns) || 120
   }
 
-  /** Prints lines of text to stdout, for people. Prints nothing with `--json`. */
+  /** Prints lines of text to stdout, for people. With `--json`, prints nothing. */
   async line(text = '', style: Style = 'plain'): Promise<void> {
     if (!this.isJson) await this.#write(this.#stdout, `${this.#styled(text, style, this.#stdout)}\n`)
   }
@@ -79,21 +79,24 @@ export class Output {
     this.#stderr.write(text)
   }
 
-  /** Prints a message to stderr, for people. Prints nothing with `--json`. */
+  /** Prints a message to stderr, for people. With `--json`, prints nothing. */
   async note(text: string, style: Style = 'plain'): Promise<void> {
     if (this.isJson) return
     await this.#clearProgress()
     await this.#write(this.#stderr, `${this.#styled(text, style, this.#stderr)}\n`)
   }
 
-  /** Prints an error to stderr: as text, or as a line of JSON. */
+  /** Prints an error to stderr, as text or as a line of JSON. */
   async error(text: string, value: object): Promise<void> {
     await this.#clearProgress()
     const shown = this.isJson ? shownJson(JSON.stringify(value)) : this.#styled(text, 'bad', this.#stderr)
     await this.#write(this.#stderr, `${shown}\n`)
   }
 
-  /** Shows the progress of long work: updated in place in a terminal, or else as a line from time to time. */
+  /**
+   * Shows the progress of a long task. In a terminal, the progress is updated in place. Otherwise, a line is printed
+   * from time to time.
+   */
   async progress(text: string): Promise<void> {
     if (this.isJson) return
     if (this.#stderr.isTTY) {

@@ -19,7 +19,7 @@ type Values = Readonly<Record<string, string | boolean | (string | boolean)[] | 
 /** An option's name on the command line, without the dashes. */
 export const flagName = (name: string): string => name.replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)
 
-/** Reads what follows a command's name. Throws a `Failure` that says what to change. */
+/** Parses what follows a command's name. Throws a `Failure` that says what to change. */
 export function parse(command: Command, argv: readonly string[]): { input: Parsed; global: GlobalInput } {
   const specs: Options = { ...command.options, ...GLOBAL_OPTIONS }
   const { values, positionals, rest } = split(command, argv, specs)
@@ -29,7 +29,7 @@ export function parse(command: Command, argv: readonly string[]): { input: Parse
     profile: textOf(values.profile),
     help: values.help === true,
   }
-  // Help needs nothing else.
+  // The help doesn't need any other arguments.
   if (global.help) return { input: { arguments: {}, options: {}, rest: [] }, global }
   const options = Object.fromEntries(
     Object.entries(command.options).map(([name, spec]) => [name, optionValue(command, name, spec, values)]),
@@ -109,7 +109,7 @@ function argumentValues(command: Command, given: readonly string[]): Parsed['arg
     left = isRepeated ? [] : left.slice(1)
   }
   if (left.length > 0) throw misused(command, `Unexpected argument: ${left[0]}`)
-  // The definition says which of these are lists.
+  // The command's definition says which values are lists.
   return Object.fromEntries(values) as Parsed['arguments']
 }
 

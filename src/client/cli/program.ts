@@ -80,7 +80,7 @@ async function dispatch(
   }
   const running = command.run(context, input)
   const ending = await (command.stopsItself ? running : Promise.race([running, aborted(signal)]))
-  // Some calls end early instead of throwing when they're aborted.
+  // When they're aborted, some calls return early instead of throwing.
   signal.throwIfAborted()
   return ending ?? 'ok'
 }
@@ -126,7 +126,7 @@ function asText({ message, details, hint, requestId, fields, ending }: ReturnTyp
   const { heldBy, until } = fields
   return [
     `Error: ${message}`,
-    // A single fault is often the message itself.
+    // If there's only one fault, it's often the same as the message.
     ...details
       .map(({ path, message }) => [path, message].filter(Boolean).join(': '))
       .filter(line => line !== message)

@@ -21,7 +21,7 @@ export function* checkComputation(scene: Scene): Generator<Finding> {
   for (const { before, after } of changes) {
     const isBeforeGiven = before !== undefined && numbers.includes(before)
     const isAfterGiven = numbers.includes(after)
-    // If the step received both numbers, only the output's other numbers show which one fits.
+    // If the step received both numbers, only the output's other numbers show which one is right.
     const follows = (number: number, answer: Json) =>
       derive(number, [...groupsIn(answer), ...(isBeforeGiven && isAfterGiven ? [] : groups)])
     const right = follows(after, approved)

@@ -67,7 +67,7 @@ export function* checkGrounding(scene: Scene): Generator<Finding> {
   }
 }
 
-/** Describes a support: `took "12" from the output of "quote"`. */
+/** Describes where a value comes from: `took "12" from the output of "quote"`. */
 function took({ at }: Support): string {
   if (!at) return 'took it from nowhere'
   const { kind, path, step } = at.source
@@ -90,7 +90,7 @@ function valuesOf({ changes, lost, gained }: Difference, choices: ReadonlySet<Js
  * paraphrase contains them.
  */
 function supportByKind(terms: Terms, counterpart: Terms, { visible, prompts, unfetched, dispute }: Scene) {
-  // If an output and its sources are in different languages, its words have little weight.
+  // If an output is in a different language than its sources, the output's words have little weight.
   const { words } = termsOfValue(dispute?.approved ?? null)
   const isReworded = counterpart.words.size > terms.words.size / 3 && terms.words.size > 3
   const wordWeight = isReworded ? 0 : supportOf({ ...NO_TERMS, words }, visible).found > 0.3 ? 0.5 : 0.1
@@ -116,7 +116,7 @@ function pathOf({ facts, words }: Terms, step: Step): string {
   return 'output'
 }
 
-/** The values that the steps' schemas list as the only ones allowed for a field. */
+/** The values in the enums of the steps' schemas. */
 function choicesIn(steps: readonly Step[]): ReadonlySet<Json> {
   const lists = steps.flatMap(({ prompt }) => [...partsOf(prompt?.outputSchema ?? null, '')])
   return new Set(lists.flatMap(([path, part]) => (Array.isArray(part) && fieldOf(path) === 'enum' ? part : [])))

@@ -36,7 +36,7 @@ export function* checkRetrieval({ retrievals, sources, dispute, root }: Scene): 
   }
 }
 
-/** The weighted share of the stems that each doc contains. The fewer docs contain a stem, the more it weighs. */
+/** The weighted share of the stems that each doc contains. A stem weighs more if fewer docs contain it. */
 function scoresOf(docs: readonly Source[], stems: readonly string[]): Map<Source, number> {
   const distinct = [...new Set(stems)]
   spend(2 * docs.length * distinct.length)

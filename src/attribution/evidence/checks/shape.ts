@@ -58,7 +58,7 @@ function* checkChanges({ step, approved, difference }: MainDispute): Generator<F
   if (!first || isBlank) return
   const isGaining = !hasTerms(lost) && hasTerms(gained)
   if (changes.every(({ before, after }) => isExtended(before, after) || (isGaining && isProse(before)))) {
-    // A field that was null says more about the input.
+    // If only null fields were filled in, the correction says more about the input than about the output.
     if (changes.some(({ before }) => before !== null))
       yield found('only_added', first, `is unchanged, but the approved output adds ${quote(first.after)}`)
   } else {

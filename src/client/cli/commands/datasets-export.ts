@@ -14,7 +14,7 @@ export const exportDataset = defineCommand({
     format: { type: 'choice', choices: ['jsonl', 'csv', 'chat'], description: 'Default: jsonl.' },
     split: { type: 'text', value: 'split', description: 'Only the items in this split, such as test.' },
     version: { type: 'text', value: 'version', description: 'A version of the dataset. Default: the current one.' },
-    output: { type: 'text', short: 'o', value: 'file', description: 'Where to write. Default: stdout.' },
+    output: { type: 'text', short: 'o', value: 'file', description: 'The file to write to. Default: stdout.' },
   },
   examples: [
     ['countersign datasets export generate-answer -o answers.jsonl', 'Into a file'],

@@ -10,12 +10,12 @@ import { detailsIn, invalid } from '../failure.ts'
 import { linesOf } from '../lines.ts'
 import type { Dataset } from '../wire.ts'
 
-/** Items in one call. The service has the same limit. */
+/** The maximum number of items in a call. The service has the same limit. */
 const MAX_ITEMS = 200
-/** The size at which a call ends, far below the service's 8 MiB. */
+/** The size at which a call gets no more items. It's far below the service's limit of 8 MiB. */
 const BATCH_BYTES = 2 * 1024 ** 2
 const MAX_LINE_BYTES = 16 * 1024 ** 2
-/** How many rejected lines are described. All of them are counted. */
+/** How many rejected lines are described. All rejected lines are counted. */
 const MAX_DESCRIBED = 20
 
 export const importDataset = defineCommand({
@@ -61,7 +61,7 @@ export const importDataset = defineCommand({
         refuse(outcome, line, example.error)
         continue
       }
-      // The service rejects a call that has the same id twice.
+      // The service rejects a call in which two items have the same id.
       if (ids.has(example.id)) {
         outcome.repeated++
         continue
@@ -94,8 +94,8 @@ interface Example {
 }
 
 /**
- * The nonempty lines, with their numbers. Opens the file only at the first read, because an earlier error would have no
- * handler.
+ * The nonempty lines, with their numbers. Opens the file only when the first line is read, because an earlier error
+ * would have no handler.
  */
 async function* numbered(open: () => AsyncIterable<Uint8Array | string>, file: string) {
   let line = 0
@@ -126,7 +126,7 @@ function readExample(dataset: Dataset, line: number, text: string): Example | { 
   return { line, id, json: JSON.stringify({ ...fields, id }) }
 }
 
-/** Whether it's an item from `datasets export`: only such items have both `expected` and `split`. */
+/** Whether a line is an item from `datasets export`. Only such items have both `expected` and `split`. */
 const isExported = (value: object): boolean =>
   Array.isArray(fieldOf(value, 'expected')) && fieldOf(value, 'split') !== undefined && 'decision' in value
 

@@ -18,7 +18,8 @@ import { chosenVersion, requirePrompt, VERSION_FORMS } from '../prompts/remote.t
 import { Stop } from '../stop.ts'
 
 /**
- * How long results wait to be sent together. If the process is killed, items whose results weren't sent are run again.
+ * How long results are held back so that they can be sent together. If the process is killed, the items whose results
+ * weren't sent have to run again.
  */
 const SEND_INTERVAL_MS = 500
 const DEFAULT_TIMEOUT_SECONDS = 300
@@ -99,7 +100,7 @@ export const runExperiment = defineCommand({
   },
   examples: [
     ['countersign experiment run --step triage --split test -- node triage.js', 'Try the code as it is now'],
-    ['countersign experiment run --step triage --prompt-version local -- node triage.js', "Try the file's prompt"],
+    ['countersign experiment run --step triage --prompt-version local -- node triage.js', 'Try the prompt in the file'],
     ['countersign experiment run --step triage --jsonl --concurrency 8 -- python3 triage.py', 'Start Python only once'],
   ],
   scopes: ['read', 'review'],
@@ -120,7 +121,7 @@ export const runExperiment = defineCommand({
       promptVersion === undefined || step === undefined
         ? undefined
         : (await findVersion(connection, step, promptVersion, folderAt(directory, options.folder))).id
-    // An experiment that continues uses the version that it started with.
+    // If an experiment continues, it uses the version that it started with.
     const promptVersionId = chosen ?? known?.promptVersionId ?? undefined
     const id = options.id ?? newUuid()
     const stop = new AbortController()
@@ -213,7 +214,7 @@ async function findVersion(connection: Connection, step: string, name: string, f
   return chosenVersion(await requirePrompt(connection, step), name, local)
 }
 
-/** The experiment with this id, if it has begun. */
+/** The experiment with this id. Undefined if it hasn't started yet. */
 async function findExperiment(connection: Connection, id: string): Promise<Experiment | undefined> {
   try {
     return await connection.call<Experiment>(`/api/experiments/${encodeURIComponent(id)}`, 'counts')
@@ -223,7 +224,7 @@ async function findExperiment(connection: Connection, id: string): Promise<Exper
   }
 }
 
-/** The options that say how to run items. The experiment itself remembers the other options. */
+/** The options that determine how items are run. The other options are stored with the experiment. */
 interface HowToRun {
   jsonl: boolean
   stdin: string | undefined

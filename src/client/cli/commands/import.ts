@@ -12,10 +12,10 @@ import { Failure, invalid } from '../failure.ts'
 import type { Output } from '../output.ts'
 import { shownLine } from '../shown-text.ts'
 
-/** The project of a dry run. Ids depend on the project, but a dry run doesn't show them. */
+/** The project of a dry run. Ids depend on the project, but a dry run doesn't show any ids. */
 const NO_PROJECT = '00000000-0000-0000-0000-000000000000'
 
-/** How many errors are printed. `--json` has more. */
+/** How many errors are printed. With `--json`, more of them are printed. */
 const MAX_PRINTED = 20
 
 export const importExports = defineCommand({
@@ -79,7 +79,7 @@ const isSource = (name: string): name is ImportSource => IMPORT_SOURCES.some(sou
 function emailOf(given: string): [id: string, email: string] {
   const [, id, email] = /^(.+)=([^=\s@]+@[^=\s@]+)$/.exec(given) ?? []
   if (id === undefined || email === undefined)
-    throw invalid(`--user "${given}" must be a user's ID or name, =, and an email`)
+    throw invalid(`--user "${given}" must have the form <ID or name>=<email>`)
   return [id, email]
 }
 

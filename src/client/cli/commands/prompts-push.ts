@@ -77,7 +77,7 @@ const MEANING = { created: 'new prompt ', pushed: 'new version', unchanged: 'unc
 
 interface Plan {
   local: LocalPrompt
-  /** Undefined if the step has none. */
+  /** Undefined if the step has no prompt. */
   prompt: PromptDetail | undefined
   change: 'created' | 'pushed' | 'unchanged'
   /** The version that has the file's text. */
@@ -123,7 +123,7 @@ function conflictOf(prompt: PromptDetail, { versionId }: LocalPrompt): string | 
   if (versionId === undefined) return `the step already has a prompt: v${active.number} is active`
   const base = prompt.versions.find(({ id }) => id === versionId)
   if (!base) return "its front matter names a version that this prompt doesn't have"
-  // A draft that's newer than the active version was pushed from here, and isn't active yet.
+  // If the base is a draft that's newer than the active version, it was pushed from this file, and isn't active yet.
   const isDraft = base.number > active.number && !base.wasActive
   return base.isActive || isDraft ? undefined : `v${active.number} is active, but the file is based on v${base.number}`
 }

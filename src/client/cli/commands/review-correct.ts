@@ -43,7 +43,7 @@ export const reviewCorrect = defineCommand({
       return 'ok'
     }
     const current = await (await connection.client()).spans.get(spanId)
-    // What `review next` showed counts, even if the editor now opens with something newer.
+    // The decision is only for the output that `review next` showed, even if the editor now opens with a newer output.
     const ifMatch = options.ifMatch ?? etag ?? current.etag
     const isText = typeof current.output === 'string'
     const draft = await edit(
@@ -60,7 +60,7 @@ export const reviewCorrect = defineCommand({
       return 'ok'
     } catch (error) {
       const { ending, code, message, details, fields, hint } = faultOf(error)
-      const kept = `Your text is in ${draft.file}: add --file ${draft.file}${isText ? ' --text' : ''}`
+      const kept = `Your text is in ${draft.file}: to use it, add --file ${draft.file}${isText ? ' --text' : ''}`
       throw new Failure(ending, code, message, {
         details,
         fields,

@@ -5,7 +5,7 @@ import type { Connection } from '../connection.ts'
 import { rememberShown } from '../review/shown.ts'
 import { printSpan } from '../span-text.ts'
 
-/** How many spans to request. More than one, because others may claim the first ones in the meantime. */
+/** How many spans to request. There are several, because other reviewers may claim the first ones in the meantime. */
 const PAGE_SPANS = 10
 
 export const reviewNext = defineCommand({

@@ -13,7 +13,7 @@ export const exportTraces = defineCommand({
   options: {
     ...traceFilterOptions,
     format: { type: 'choice', choices: ['jsonl', 'csv'], description: 'Default: jsonl.' },
-    output: { type: 'text', short: 'o', value: 'file', description: 'Where to write. Default: stdout.' },
+    output: { type: 'text', short: 'o', value: 'file', description: 'The file to write to. Default: stdout.' },
   },
   examples: [
     ['countersign traces export --from 2026-11-01 -o november.jsonl', 'Into a file'],

@@ -12,7 +12,13 @@ export const listTraces = defineCommand({
   arguments: {},
   options: {
     ...traceFilterOptions,
-    limit: { type: 'number', value: 'n', min: 1, max: 10_000, description: `How many. Default: ${DEFAULT_LIMIT}.` },
+    limit: {
+      type: 'number',
+      value: 'n',
+      min: 1,
+      max: 10_000,
+      description: `How many traces to list. Default: ${DEFAULT_LIMIT}.`,
+    },
   },
   examples: [
     ['countersign traces list --rating negative --from 2026-11-01', 'What users complained about this month'],

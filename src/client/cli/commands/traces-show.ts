@@ -56,7 +56,7 @@ async function print(out: Output, trace: TraceDetail, isFull: boolean): Promise<
   }
 }
 
-/** How deep each span is nested. Parents may come after their children, or never. */
+/** How deeply each span is nested. A parent may come after its children, or be missing. */
 function depthsOf(spans: TraceDetail['spans']): Map<string, number> {
   const parents = new Map(spans.map(({ id, parentSpanId }) => [id, parentSpanId]))
   const depths = new Map<string, number>()

@@ -10,7 +10,7 @@ interface Settings {
   output: OutputFormat
   /** Whether the program gets the whole item instead of only its input. */
   isWholeItem: boolean
-  /** Ends the experiment, because no item can be run. */
+  /** Stops the experiment, because no item can be run. */
   fail: (error: unknown) => void
 }
 
@@ -32,7 +32,7 @@ export class OnePerItem {
     const own = { ...environment, COUNTERSIGN_ITEM_ID: item.id }
     const program = new Program({ command, directory, environment: own }, 'first')
     this.#running.add(program)
-    // If the program can't even start, no other item can be run either.
+    // If the program can't even be started, no other item can be run either.
     program.ended.catch(fail)
     try {
       program.child.stdin.end(JSON.stringify(isWholeItem ? item : item.input))
@@ -46,13 +46,13 @@ export class OnePerItem {
     }
   }
 
-  /** Ends the programs that are still running. */
+  /** Stops the programs that are still running. */
   async stop(): Promise<void> {
     await Promise.all([...this.#running].map(program => program.stop()))
   }
 }
 
-/** Everything that a program prints. Throws if that's more than an output may contain. */
+/** Everything that a program prints. Throws if it's larger than an output may be. */
 async function read({ child }: Program): Promise<Buffer> {
   const parts: Buffer[] = []
   let bytes = 0

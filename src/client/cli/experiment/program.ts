@@ -6,7 +6,7 @@ import { counted } from '../counted.ts'
 import { Failure } from '../failure.ts'
 import { shownText } from '../shown-text.ts'
 
-/** How long a program may take to end after it's asked to. */
+/** How long a program may take to exit after it's asked to. */
 const END_MS = 2000
 /** How much of a program's stderr is kept. */
 const MAX_STDERR_BYTES = 2000
@@ -28,45 +28,45 @@ export interface Candidate {
 export class Program {
   readonly child: ChildProcessWithoutNullStreams
   /**
-   * Resolves when the program has ended and its output has been read. The value says how the program ended. It's
-   * undefined if the exit code was 0.
+   * Resolves when the program has exited and its output has been read. The value says how the program ended, or is
+   * undefined if the exit code is 0.
    */
   readonly ended: Promise<string | undefined>
   #stderr = Buffer.alloc(0)
 
   /**
-   * Starts a program, without a shell. `keep` says which part of its stderr matters: the first part if it runs a single
-   * item, the last part if it runs many.
+   * Starts a program, without a shell. `keep` says which part of its stderr matters: the first part if the program runs
+   * a single item, or the last part if it runs many items.
    */
   constructor({ command, directory, environment }: Candidate, keep: 'first' | 'last') {
     const [file = '', ...args] = command
-    // The program leads a process group, so it can be ended along with everything that it has started.
+    // The program leads a process group, so that it can be killed along with everything that it has started.
     const options = { cwd: directory, env: environment, detached: process.platform !== 'win32' } as const
     this.child = spawn(file, args, { ...options, stdio: ['pipe', 'pipe', 'pipe'] })
     this.child.stderr.on('data', (part: Buffer) => {
       const all = Buffer.concat([this.#stderr, part])
       this.#stderr = Buffer.from(keep === 'first' ? all.subarray(0, MAX_STDERR_BYTES) : all.subarray(-MAX_STDERR_BYTES))
     })
-    // The program may end without reading its input.
+    // The program may exit without reading its input.
     this.child.stdin.on('error', () => {})
     this.ended = this.#end(file)
     // The code that awaits `ended` handles the error.
     this.ended.catch(() => {})
   }
 
-  /** Closes the program's input, and gives the program time to end on its own. */
+  /** Closes the program's input, and gives the program time to exit on its own. */
   async close(): Promise<void> {
     this.child.stdin.end()
     await this.#untilEnd()
     await this.stop()
   }
 
-  /** Asks the program and everything that it has started to end, and then kills whatever is left. */
+  /** Asks the program and everything that it has started to exit, and then kills whatever is still running. */
   async stop(): Promise<void> {
     this.#signal('SIGTERM')
     await this.#untilEnd()
     this.#signal('SIGKILL')
-    // A process that left the group may still hold these streams open, and `ended` waits for them.
+    // A process that has left the group may keep these streams open, and `ended` waits for them to close.
     this.child.stdout.destroy()
     this.child.stderr.destroy()
     await this.ended.catch(() => {})
@@ -101,12 +101,12 @@ export class Program {
       if (process.platform === 'win32') this.child.kill(signal)
       else process.kill(-pid, signal)
     } catch {
-      // The whole group has ended already.
+      // The whole group has already exited.
     }
   }
 }
 
-/** Waits for a program's answer to an item, for a limited time, and only as long as the experiment continues. */
+/** Waits for a program's answer to an item. Stops waiting after a limited time, or when the experiment stops. */
 export async function withinTime<Answer>(
   answer: Promise<Answer>,
   seconds: number,

@@ -10,12 +10,12 @@ import { type Candidate, ItemError, Program, withinTime } from './program.ts'
 /** An output has at most 5 MiB, and JSON may use several characters to encode a single character. */
 const MAX_LINE_BYTES = 32 * 1024 ** 2
 const MAX_SHOWN = 200
-/** How many times in a row the command may end without a result. */
+/** How many times in a row the command may exit without a result. */
 const MAX_FRUITLESS_STARTS = 3
 
 interface Settings {
   timeoutSeconds: number
-  /** Ends the experiment, because no item can be run. */
+  /** Stops the experiment, because no item can be run. */
   fail: (error: unknown) => void
 }
 
@@ -30,9 +30,9 @@ interface Waiting {
 }
 
 /**
- * Runs all items with one program that keeps running: it gets an item per line, and prints a result per line, in any
- * order. If it ends early, the items that it hasn't answered get errors, and it's started again. If it ends before its
- * first result, the experiment stops instead.
+ * Runs all items with one program that keeps running. The program gets an item per line, and prints a result per line,
+ * in any order. If it exits early, the items that have no results yet get errors, and the program is started again. If
+ * it exits before its first result, the experiment stops instead.
  */
 export class OneForAll {
   readonly #candidate: Candidate
@@ -41,7 +41,7 @@ export class OneForAll {
   #waiting = new Map<string, Waiting>()
   #hasAnswered = false
   #fruitlessStarts = 0
-  /** Items that took too long. Their results may still come. */
+  /** Items that took too long. Their results may still arrive. */
   readonly #abandoned = new Set<string>()
 
   constructor(candidate: Candidate, settings: Settings) {
@@ -52,7 +52,7 @@ export class OneForAll {
   /** An item's output. Throws an `ItemError`. */
   async run(item: ExperimentItem, run: ItemRun): Promise<unknown> {
     const answer = new Promise<Answer>((resolve, reject) => this.#waiting.set(item.id, { resolve, reject }))
-    // If the experiment ends first, nothing else handles the rejection.
+    // If the experiment stops first, nothing else handles the rejection.
     answer.catch(() => {})
     this.#program ??= this.#start()
     this.#program.child.stdin.write(`${JSON.stringify(item)}\n`)
@@ -65,7 +65,7 @@ export class OneForAll {
     }
   }
 
-  /** Ends the program. After the last item, it gets time to end on its own. */
+  /** Stops the program. After the last item, the program gets time to exit on its own. */
   async stop(isDone: boolean): Promise<void> {
     await (isDone ? this.#program?.close() : this.#program?.stop())
   }
@@ -76,7 +76,7 @@ export class OneForAll {
     return program
   }
 
-  /** Reads results until the program ends. */
+  /** Reads results until the program exits. */
   async #follow(program: Program): Promise<void> {
     let answered = 0
     try {
@@ -89,14 +89,14 @@ export class OneForAll {
       }
       const failure = (await program.ended) ?? 'The command exited with code 0 before it printed a result'
       this.#fruitlessStarts = answered > 0 ? 0 : this.#fruitlessStarts + 1
-      // Without this check, a command that can't work would be started for each item. If it never worked, the items get
-      // no result, so a fixed command can still run them.
+      // Without this check, a command that can't work would be started for each item. If the command has never worked,
+      // the items get no result, so they can still be run once the command is fixed.
       const isHopeless = !this.#hasAnswered || this.#fruitlessStarts >= MAX_FRUITLESS_STARTS
       if (isHopeless && this.#waiting.size > 0) throw new Failure('usage', 'command_failed', failure)
       for (const { reject } of this.#unanswered(program)) reject(new ItemError(failure))
     } catch (error) {
       await program.stop()
-      // If the program couldn't be started, that's the reason for all other errors.
+      // If the program couldn't be started, that caused all other errors.
       const reason = await program.ended.then(
         () => error,
         startError => startError,
@@ -106,7 +106,7 @@ export class OneForAll {
     }
   }
 
-  /** Takes the items that a program leaves behind. The next item starts another program. */
+  /** Removes and returns the items that a program hasn't answered. The next item starts another program. */
   #unanswered(program: Program): Waiting[] {
     if (this.#program !== program) return []
     this.#program = undefined
@@ -150,7 +150,7 @@ const unexpected = (line: string, reason: string): Failure =>
     },
   )
 
-/** What an item used. Fields of other types are left out, because the service would reject them. */
+/** The resources that an item used. Fields of other types are left out, because the service would reject them. */
 function costsIn(result: unknown): ItemCosts {
   const [usage, costUsd, traceId] = [fieldOf(result, 'usage'), fieldOf(result, 'costUsd'), fieldOf(result, 'traceId')]
   const [inputTokens, outputTokens] = [fieldOf(usage, 'inputTokens'), fieldOf(usage, 'outputTokens')]
