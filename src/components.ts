@@ -41,7 +41,7 @@ import { Delivery, Webhook, WebhookWithSecret } from './webhooks/wire.ts'
 
 /* The names of schemas in the OpenAPI document. Client generators use them as type names, so never change one. */
 
-/** Resources, as responses show them. */
+/** Resources as they appear in responses. */
 const output = {
   ApiKey,
   ApiKeyWithSecret,

@@ -27,8 +27,9 @@ let shared: SpanContext | undefined
 let items: Context<ItemScope> | undefined
 
 /**
- * The context of all clients. It's looked up at run time: importing `node:async_hooks` would break browsers, and
- * bundlers that build for them. Without it, only `span.span(...)` nests spans.
+ * The context of all clients. `AsyncLocalStorage` is looked up at run time, because importing `node:async_hooks` would
+ * fail in browsers and in bundlers that build for them. If the runtime doesn't have it, only `span.span(...)` nests
+ * spans.
  */
 export function sharedContext(): SpanContext {
   shared ??= newContext()

@@ -36,7 +36,7 @@ export interface CountersignOptions {
   baseUrl: string
   /** An API key. With the `ingest` scope, it can record, search, and attribute; with `read`, it can read. */
   apiKey: string
-  /** The project's slug. Needed if the key serves several projects, and to read lists and prompts. */
+  /** The project's slug. Needed if the key works for several projects, and to read lists and prompts. */
   projectSlug?: string | undefined
   /** The project's UUID. If there's no slug, it's needed for lists and to get traces by their `trace_id`. */
   projectId?: string | undefined
@@ -56,7 +56,7 @@ export interface CountersignOptions {
   maxQueueBytes?: number | undefined
   /** How long a prompt is served from memory, in milliseconds. Default: 10,000. */
   promptFreshMs?: number | undefined
-  /** An `AsyncLocalStorage` to nest spans by context, if the client can't find the runtime's own. */
+  /** An `AsyncLocalStorage` for nesting spans by context. Needed only if the client can't find the runtime's own. */
   asyncLocalStorage?: SpanContext | undefined
 }
 
@@ -121,7 +121,7 @@ export class Countersign {
     this.prompts = new Prompts(this.#service, options, options.promptFreshMs ?? PROMPT_FRESH_MS)
   }
 
-  /** The number of events, and of single fields, that were recorded but didn't arrive. */
+  /** The number of events and individual fields that were recorded but didn't arrive. */
   get lost(): number {
     return this.#losses.count
   }
@@ -176,8 +176,9 @@ export class Countersign {
 
   /**
    * Sends the waiting events, then finds the root cause of a disagreement between the AI and the feedback on it. Throws
-   * a `CountersignError`: 422 if nobody disagreed, `pending` if it takes longer than `waitMs`, `model_limit_reached` if
-   * the project has used up its model calls for the day; the analysis continues at 00:00 UTC.
+   * a `CountersignError`: with the status 422 if nobody disagreed, with the code `pending` if the analysis takes longer
+   * than `waitMs`, or with the code `model_limit_reached` if the project has used up its model calls for the day. In
+   * the last case, the analysis continues at 00:00 UTC.
    */
   async attribute(
     traceId: string,
@@ -198,8 +199,8 @@ export class Countersign {
   }
 
   /**
-   * Runs a candidate on the items of a step's dataset, and finishes the experiment: each item's output is the
-   * function's return value. If it throws, the item has an error, and the other items still run. If the call itself
+   * Runs a function on each item of a step's dataset, then finishes the experiment. The function's return value is the
+   * item's output. If the function throws, the item has an error, and the other items still run. If the call itself
    * throws or the process ends, the experiment keeps its results, and the same call with its `id` runs the rest. Throws
    * a `CountersignError`, or the signal's reason. Needs a key with the `read` and `review` scopes.
    */

@@ -36,10 +36,10 @@ export interface NewExperiment {
   id?: string | undefined
 }
 
-/** A new experiment, or the id of one that was interrupted or that began elsewhere. */
+/** A new experiment, or the id of an experiment that was interrupted or started elsewhere. */
 export type ExperimentOptions = NewExperiment | (Partial<NewExperiment> & { id: string })
 
-/** An item to run. It doesn't have the expected output, so a candidate can't use that by accident. */
+/** An item to run. It doesn't have the expected output, so a candidate can't use it by accident. */
 export interface ExperimentItem<Input = unknown> {
   id: string
   input: Input
@@ -53,7 +53,7 @@ export interface ExperimentItem<Input = unknown> {
 export interface ItemRun {
   /** Aborts when the experiment stops. */
   readonly signal: AbortSignal
-  /** Sets what the run used. Fields that you leave out stay as they are. */
+  /** Records the run's tokens, cost, and trace. Fields that you leave out stay as they are. */
   record(costs: ItemCosts): void
 }
 
@@ -154,7 +154,7 @@ export async function runExperiment<Input>(
     await results.flush()
   } catch (error) {
     stop.abort(error)
-    // The outputs so far cost time and money, so send them in any case.
+    // The outputs so far cost time and money, so send them even though the experiment stops.
     const time = pause(REQUEST_MS, { keepsAlive: true })
     await Promise.race([results.flush().catch(() => {}), time.over])
     time.cancel()
@@ -213,7 +213,7 @@ class Calls {
     if (known) return checked(known, options)
     if (step === undefined) throw new CountersignError(404, 'not_found', `There is no experiment ${id}`)
     const datasetId = await this.#datasetOf(step, projectSlug)
-    // The id makes the retries of this request return the same experiment.
+    // Because of the id, retries of this request return the same experiment.
     const body = JSON.stringify({ ...fields, id, projectSlug, datasetId, runner: 'client' })
     return this.#ask('/api/experiments', 'state', { method: 'POST', body })
   }
@@ -285,7 +285,7 @@ interface ItemPage {
   nextCursor: string | null
 }
 
-/** Returns an existing experiment. Throws if it differs from the options. */
+/** Returns an existing experiment. Throws if the options don't match it. */
 function checked(known: Experiment, options: ExperimentOptions): Experiment {
   const { step: stepId, promptVersionId, split, sample, baseline, includeStale } = options
   for (const [field, value] of Object.entries({ stepId, promptVersionId, split, sample, baseline, includeStale })) {

@@ -13,16 +13,16 @@ export const MAX_DEPTH = 128
 /** Events in one batch. The service has the same limit. */
 export const MAX_BATCH_EVENTS = 1000
 /**
- * The size at which a batch ends: far below the service's 8 MiB, so that a slow connection can send it before the
+ * The size at which a batch is full: far below the service's 8 MiB, so that a slow connection can send it before the
  * timeout. A single event may be larger; it's sent alone.
  */
 export const BATCH_BYTES = 1024 * 1024
 /** An error's message in a span's metadata. */
 export const MAX_ERROR_LENGTH = 2000
 
-/** One request, from its start to the last byte of its response. */
+/** The timeout for one request, from its start to the last byte of its response. */
 export const REQUEST_MS = 5000
-/** A request for an attribution. The service itself keeps it open for up to 25 s. */
+/** The timeout for an attribution request. The service itself keeps the request open for up to 25 s. */
 export const ATTRIBUTION_REQUEST_MS = 30_000
 /** How long to wait for an attribution in total, by default. */
 export const ATTRIBUTION_WAIT_MS = 60_000
@@ -41,7 +41,7 @@ export const FLUSH_INTERVAL_MS = 2000
 export const FLUSH_AT = 100
 /** The largest total size of waiting events, by default: a Worker's isolate has 128 MB for all its requests. */
 export const MAX_QUEUE_BYTES = 16 * 1024 * 1024
-/** How long a prompt is served from memory by default. A new version may take effect this late. */
+/** How long a prompt is served from memory by default. A new version may take this long to take effect. */
 export const PROMPT_FRESH_MS = 10_000
 
 /** Results of an experiment in one call. The service has the same limit. */
@@ -58,7 +58,7 @@ export const MAX_CONCURRENCY = 64
 /** Once the results that wait to be sent reach this size, an experiment starts no more items. */
 export const MAX_WAITING_RESULTS_BYTES = 16 * 1024 * 1024
 
-/** Characters of one record of an imported file. A record of 5 MiB values can be twice as long. */
+/** Characters in one record of an imported file. A record of 5 MiB values can be twice as long. */
 export const MAX_RECORD_LENGTH = 64 * 1024 * 1024
 /** Nesting of such a record. JSON that's nested far more deeply can be parsed, but not written again. */
 export const MAX_RECORD_DEPTH = 1000
@@ -68,7 +68,7 @@ export const MAX_REPORTED = 500
 export const MAX_FEEDBACK_ID_LENGTH = 128
 export const MAX_NAME_LENGTH = 256
 export const MAX_COMMENT_LENGTH = 16 * 1024
-/** The size at which an import's request ends. The service accepts 8 MiB, or 16 MiB of telemetry. */
+/** The size at which an import's request is full. The service accepts 8 MiB, or 16 MiB of telemetry. */
 export const IMPORT_BATCH_BYTES = 4 * 1024 * 1024
 /** Decisions in one request. The service has the same limit. */
 export const MAX_REVIEWS = 200
@@ -76,9 +76,9 @@ export const MAX_REVIEWS = 200
 export const MAX_IMPORTED_SPANS = 1000
 /** Requests with spans that an import makes at a time. */
 export const IMPORT_CONCURRENCY = 4
-/** One request of an import: it's large, and nobody is waiting for a page. */
+/** The timeout for one request of an import: the request is large, and nobody is waiting for a page. */
 export const IMPORT_REQUEST_MS = 60_000
-/** Attempts at one request of an import, which together take about ten minutes. */
+/** Attempts at one request of an import. Together, they take about ten minutes. */
 export const IMPORT_ATTEMPTS = 12
-/** The longest pause between two attempts, unless the service asks for a longer one. */
+/** The longest pause between two attempts, even if the service asks for a longer one. */
 export const MAX_IMPORT_PAUSE_MS = 60_000

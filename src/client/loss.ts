@@ -12,11 +12,12 @@ export interface EventName {
 /** Something that was recorded but didn't arrive. */
 export interface Loss extends EventName {
   /**
-   * - `not_serializable`: a value that JSON can't hold (a cycle, a BigInt), an invalid time, nesting over 128 levels
+   * - `not_serializable`: a value that JSON can't represent (a cycle, a BigInt), an invalid time, nesting over 128
+   *   levels
    * - `too_large`: a value over 5 MiB as JSON, metadata over 64 KiB, a correction over 128 KiB
    * - `queue_full`: the waiting events exceeded `maxQueueBytes`
    * - `refused`: the service rejected it; `status` and `message` say why
-   * - `incomplete`: the service took the trace without metadata that doesn't fit or isn't searchable; see `message`
+   * - `incomplete`: the service accepted the trace without metadata that doesn't fit or isn't searchable; see `message`
    * - `undelivered`: no attempt succeeded; `status` is the last response's, or 0 if there was none
    */
   reason: 'not_serializable' | 'too_large' | 'queue_full' | 'refused' | 'incomplete' | 'undelivered'

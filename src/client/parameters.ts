@@ -10,7 +10,7 @@ export const projectOf = ({ projectSlug, projectId }: Selector): Selector =>
 
 type Parameter = string | number | boolean | Date | undefined
 
-/** A query string of the parameters that have a value. */
+/** A query string with the parameters that have a value. */
 export function parametersOf(parameters: Readonly<{ [name: string]: Parameter }>): URLSearchParams {
   const query = new URLSearchParams()
   for (const [name, value] of Object.entries(parameters)) {

@@ -34,8 +34,8 @@ export class Prompts {
 
   /**
    * A step's prompt with its active version, whose `versionId` becomes a span's `promptVersionId`. The prompt comes
-   * from memory while it's fresh (`promptFreshMs`), then from a request with its ETag. While the service fails, it's
-   * the last known prompt. Throws a `CountersignError` if no prompt is known, or if the step has none.
+   * from memory while it's fresh (`promptFreshMs`), then from a request with its ETag. While the service is failing,
+   * the result is the last known prompt. Throws a `CountersignError` if no prompt is known, or if the step has none.
    */
   async active(stepId: string): Promise<ActivePrompt> {
     const known = this.#known.get(stepId)
@@ -58,7 +58,7 @@ export class Prompts {
     const { status, body, headers } = await this.#service.read<{ prompts: Prompt[] }>(
       `/api/prompts?${parametersOf({ ...projectOf(this.#project), stepId })}`,
       'prompts',
-      // A bookmark would bypass the service's memory, which is what makes this fast before every run.
+      // A bookmark would bypass the service's memory, which makes this request fast enough before every run.
       { mayLag: true, ...(known?.etag && { headers: { 'if-none-match': known.etag } }) },
       // The known prompt is good enough: don't wait for a second attempt.
       known && 1,

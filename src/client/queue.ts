@@ -48,7 +48,7 @@ export class Queue {
   #bytes = 0
   /** The position of the newest entry. */
   #sequence = 0
-  /** Entries up to this one are due. */
+  /** Entries up to this position are due. */
   #dueSequence = 0
   #batchBytes = BATCH_BYTES
 
@@ -88,7 +88,7 @@ export class Queue {
     const last = this.#sequence
     while (this.#first <= last) {
       this.#start(last)
-      // Keeps the process alive while a caller waits, and ends the wait for a dead run.
+      // Keeps the process alive while a caller waits, and stops the wait if the run is dead.
       const timeout = pause(Math.max(0, this.#deadAt - Date.now()), { keepsAlive: true })
       await Promise.race([this.#step, timeout.over])
       timeout.cancel()
@@ -180,7 +180,7 @@ export class Queue {
       const outcome = outcomes[index] ?? answer
       entry.attempts++
       const mayRetry = isTemporary(outcome) && entry.attempts < MAX_ATTEMPTS
-      // A 404 means that the event's trace is still queued; and an update must not arrive before the event that it
+      // A 404 means that the event's trace is still queued, and an update must not arrive before the event that it
       // updates.
       const mustWait = (outcome.status === 404 && keptIds.has(traceId)) || (id !== undefined && keptIds.has(id))
       if (mayRetry || mustWait) {
@@ -217,6 +217,6 @@ function outcomesOf(answer: Answer, count: number): readonly Answer[] {
   if (Array.isArray(results) && results.length === count) {
     return results.map(result => ({ status: Number(fieldOf(result, 'status')), body: fieldOf(result, 'body') }))
   }
-  // A success without results comes from another server.
+  // A successful response without results isn't from the service.
   return Array<Answer>(count).fill({ ...answer, error: errorOf(answer) })
 }

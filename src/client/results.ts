@@ -33,7 +33,7 @@ export function outputResult(itemId: string, durationMs: number, output: unknown
 
 /** The result of an item without an output. */
 export function errorResult(itemId: string, durationMs: number, message: string, costs: ItemCosts = {}): Result {
-  // The service rejects half of a surrogate pair, which truncation can leave.
+  // Truncation can leave half of a surrogate pair, which the service would reject.
   const error = message.slice(0, MAX_ERROR_LENGTH).replace(/\p{Surrogate}/gu, '\uFFFD') || 'An error without a message'
   const json = JSON.stringify({ itemId, durationMs, ...costFields(costs), error })
   return { itemId, durationMs, isError: true, json, bytes: 2 * json.length }
@@ -53,7 +53,7 @@ function costFields({ usage, costUsd, traceId }: ItemCosts): object {
 const amount = (value: number | null | undefined): number | undefined =>
   value != null && value >= 0 && value < Number.POSITIVE_INFINITY ? value : undefined
 
-/** Called when results have been sent. */
+/** Receives the outcome of sending results. */
 interface Listener {
   /** The service has these results, or doesn't need them. */
   onStored(results: readonly Result[]): void
@@ -95,7 +95,7 @@ export class Results {
     while (this.#bytes > MAX_WAITING_RESULTS_BYTES && !this.#failure) await this.#send()
   }
 
-  /** Resolves once the service has all results. Throws a `CountersignError` if it doesn't get them. */
+  /** Resolves once the service has all results. Throws a `CountersignError` if sending fails. */
   async flush(): Promise<void> {
     while (this.#waiting.length > 0 && !this.#failure) await this.#send()
     if (this.#failure) throw this.#failure.error

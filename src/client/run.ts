@@ -38,7 +38,7 @@ export interface ModelCall {
   costUsd?: number | null | undefined
 }
 
-/** What running an experiment's item used, as far as that's known. */
+/** The tokens, cost, and trace of one run of an experiment's item, as far as they're known. */
 export interface ItemCosts {
   /** All of the item's tokens. Sent if the numbers of input and output tokens are both given. */
   usage?: TokenUsage | null | undefined
@@ -61,13 +61,13 @@ export interface SpanOptions extends ModelCall {
 
 /** One run of a pipeline. Calls return immediately and never throw; the client sends everything in the background. */
 export interface Trace {
-  /** The `trace_id`: `trace_` and 22 lowercase hex characters, unless you gave another. */
+  /** The `trace_id`: `trace_` and 22 lowercase hex characters, unless you passed a different one. */
   readonly id: string
 
   /**
    * Runs a step of the pipeline. The callback's result is the step's output, unless the callback sets another with
-   * `span.output(...)`. An error that it throws is recorded and rethrown. Inside another span's callback, the new span
-   * becomes its child if the runtime has an AsyncLocalStorage; `span.span(...)` works everywhere.
+   * `span.output(...)`. An error that the callback throws is recorded and rethrown. Inside another span's callback, the
+   * new span becomes its child if the runtime has an AsyncLocalStorage; `span.span(...)` works everywhere.
    */
   span<Result>(stepId: string, run: (span: Span) => Result, options?: SpanOptions): Promise<Awaited<Result>>
 

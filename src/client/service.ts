@@ -51,8 +51,8 @@ export class Service {
       ...(projectSlug !== undefined && { 'x-project-slug': projectSlug }),
     }
     this.#bookmark = bookmark
-    // Looked up for each request: instrumentation may replace it, and browsers require it to be called on the global
-    // object.
+    // Looks up the global `fetch` for each request: instrumentation may replace it, and browsers require it to be
+    // called on the global object.
     this.#fetch = fetch ?? ((url, init) => globalThis.fetch(url, init))
   }
 
@@ -70,7 +70,8 @@ export class Service {
       const answer = await this.attempt(path, request)
       const { status, body, headers } = answer
       if (status === 304 || (isSuccess(status) && fieldOf(body, field) !== undefined)) {
-        // The field shows that this is the service and not another server. The rest of the body is trusted.
+        // The field shows that the response is from the service, not from another server. The rest of the body is
+        // trusted.
         return { status, body: body as Body, headers }
       }
       const delayMs = retryDelayMs(answer, attempt)
@@ -124,8 +125,8 @@ export class Service {
 export const isSuccess = (status: number): boolean => status >= 200 && status < 300
 
 /**
- * Whether another attempt can help. After a failed attribution (502), it would only start the analysis over. An
- * attribution that's waiting for the next day's model calls continues on its own.
+ * Whether another attempt can help. After a failed attribution (502), another attempt would only start the analysis
+ * over. An attribution that's waiting for the next day's model calls continues on its own.
  */
 export const isTemporary = ({ status, body }: Answer): boolean =>
   status === 0 ||
@@ -157,7 +158,7 @@ export function errorOf({ status, body, headers, error }: Answer): CountersignEr
 
 const NOT_COUNTERSIGN = "The response isn't from a Countersign service; is baseUrl correct?"
 
-/** A field of a body that may be any value. */
+/** A field of a body. The body may be any value. */
 export const fieldOf = (body: unknown, field: string): unknown =>
   typeof body === 'object' && body !== null ? Reflect.get(body, field) : undefined
 

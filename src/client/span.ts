@@ -156,7 +156,7 @@ class RecordedSpan implements Span {
     const [input, output] = [this.#input, this.#output]
     this.#input = undefined
     this.#output = undefined
-    // Together, they may exceed a batch's limit.
+    // Together, the input and output may exceed a batch's limit.
     const exceedsBatch = input && output && input.bytes + output.bytes > BATCH_BYTES
     if (exceedsBatch) add({ input })
     add({ ...(!exceedsBatch && { input }), output, metadata })
@@ -170,7 +170,7 @@ interface ModelCallFields {
   cost_usd?: number | null | undefined
 }
 
-/** A model call in the form that the service takes. Fields that aren't given stay as they were before. */
+/** A model call in the form that the service accepts. Fields that aren't given stay as they were before. */
 const modelCallFields = ({ model, provider, usage, costUsd }: ModelCall, before: ModelCallFields): ModelCallFields => ({
   model: model ?? before.model,
   provider: provider ?? before.provider,

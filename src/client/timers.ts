@@ -4,7 +4,10 @@ export interface Pause {
   cancel(): void
 }
 
-/** A pause that starts now. In Node, it keeps the process alive only with `keepsAlive`, for a caller that awaits it. */
+/**
+ * A pause that starts now. In Node, it keeps the process alive only if `keepsAlive` is set, for a caller that awaits
+ * it.
+ */
 export function pause(milliseconds: number, { keepsAlive }: { keepsAlive: boolean }): Pause {
   let cancel = () => {}
   const over = new Promise<void>(resolve => {

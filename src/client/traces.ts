@@ -11,11 +11,11 @@ export interface TraceListOptions extends Omit<TraceFilters, 'from' | 'to' | 'ha
   hasFeedback?: boolean | undefined
   /** By dotted path: `{ 'customer.tier': 'gold' }`. */
   metadata?: Readonly<Record<string, string | number | boolean>> | undefined
-  /** Traces per request, from 1 to 200. The list always includes all of them. */
+  /** Traces per request, from 1 to 200. The list always includes all traces. */
   pageSize?: number | undefined
 }
 
-/** `full` values, or a `preview`, which truncates long ones. */
+/** `full` for complete values, or `preview` for values that are truncated if they're long. */
 export interface ReadOptions {
   payloads?: 'full' | 'preview' | undefined
 }
@@ -33,7 +33,7 @@ export interface DetailPage {
 }
 
 export interface SpansOptions extends ReadOptions {
-  /** Spans per request, from 1 to 2,000. The list always includes all of them. */
+  /** Spans per request, from 1 to 2,000. The list always includes all spans. */
   pageSize?: number | undefined
 }
 

@@ -10,7 +10,7 @@ import type { SpanOfTrace, TraceItem as TraceItemSchema, Trace as TraceSchema } 
 
 /*
  * The service's requests and responses, derived from the Worker's wire schemas. For the package,
- * `scripts/client-declarations.ts` writes these types out in full, so it needs no schemas.
+ * `scripts/client-declarations.ts` writes these types out in full, so the package needs no schemas.
  */
 
 /** Fields that are always objects; other stored values may be any JSON. */
@@ -61,7 +61,7 @@ export type TraceHit = Plain<Pick<InferInput<typeof TraceCallSchema>, 'trace_id'
 /** An experiment with the counts of its results. */
 export type Experiment = Plain<InferOutput<typeof ReportSchema>>
 
-/** An item of an experiment, without what a candidate may not see. */
+/** An item of an experiment, without the fields that a candidate may not see. */
 export type ListedItem = Plain<
   Pick<InferOutput<typeof ExperimentItemSchema>, 'id' | 'input' | 'state' | 'metadata' | 'split' | 'truncated'>
 >

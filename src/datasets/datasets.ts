@@ -61,7 +61,7 @@ export const putDataset = endpoint({
   path: '/api/datasets',
   summary: "Create a step's dataset",
   description:
-    'Reviews create datasets automatically. Use this call to import examples for a step without reviews. If the step already has a dataset, the call returns it. Only people can make this call.',
+    'Reviews create datasets automatically. Use this call before you import examples for a step without reviews. If the step already has a dataset, the call returns it. Only people can make this call.',
   scope: 'review',
   body: v.strictObject({ projectSlug: Slug, stepId: text(1, MAX_NAME_LENGTH) }),
   errors: { 404: 'Not found' },

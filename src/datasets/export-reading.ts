@@ -45,7 +45,9 @@ export const readItemsInParts = (
     return isFirst ? readItems(store, dataset, heads, 'full') : readAgain(reopen, dataset, parts, heads)
   })
 
-/** Reads items. If that fails, tries again with the items that are left: an object may be gone with its trace. */
+/**
+ * Reads items. If that fails, tries again with the items that are left: an object may have been deleted with its trace.
+ */
 async function readAgain(
   reopen: () => Store,
   dataset: Dataset,

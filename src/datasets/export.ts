@@ -43,7 +43,7 @@ export const exportDataset = fileEndpoint({
   query: v.strictObject({
     format: v.picklist(['jsonl', 'csv', 'chat']),
     version: v.optional(Version),
-    split: described(v.optional(Split), 'Default: all splits. `chat` has only `train`.'),
+    split: described(v.optional(Split), 'Default: all splits. `chat` exports only `train`.'),
     cursor: described(
       v.optional(v.pipe(v.string(), v.maxLength(MAX_FILE_CURSOR_LENGTH, 'is not a cursor for this export'))),
       'The `x-next-cursor` of the previous file. Send it with the same parameters.',
@@ -113,7 +113,7 @@ const columnsIn = (json: string | undefined): string[] | undefined => {
     const columns: unknown = JSON.parse(json)
     if (v.is(v.array(v.string()), columns)) return columns
   } catch {
-    // Not JSON: the error below.
+    // It isn't JSON, so the error below is thrown.
   }
   throw badRequest('is not a cursor for this export', 'cursor')
 }

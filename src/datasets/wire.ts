@@ -159,7 +159,7 @@ export async function requireDataset(
   return requireFound(caller, await findDataset(store, id), () => isForeignDataset(unscoped, store.organization, id))
 }
 
-/** The parts of a dataset at a version, by default the current one. 400 if the dataset never had it. */
+/** The parts of a dataset at a version, by default the current one. 400 if the dataset never had that version. */
 export async function partsAt(dataset: DatasetRecord, version: string | undefined): Promise<DatasetPart[]> {
   if (version === undefined) return dataset.parts
   const parts = await readVersion(version, dataset.parts)

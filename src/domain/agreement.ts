@@ -39,7 +39,7 @@ export function countPairs(labels: Labels): ComparedPairs {
   return { pairs: (labels.length * (labels.length - 1)) / 2, agreed }
 }
 
-/** The share of pairs of raters with the same label, over all units. Undefined if no unit has two raters. */
+/** The share of pairs of raters who gave the same label, over all units. Undefined if no unit has two raters. */
 export const percentAgreement =
   (patterns: readonly ComparedPairs[]): Measure =>
   counts => {
@@ -55,7 +55,7 @@ export const percentAgreement =
 /**
  * Cohen's κ for two raters (J. Cohen, A coefficient of agreement for nominal scales, 1960, doi
  * 10.1177/001316446002000104): their agreement beyond chance, divided by the largest possible agreement beyond chance.
- * Patterns have the first rater's label, and then the second's. Undefined if there are no units, or if both raters gave
+ * Each pattern has the first rater's label, then the second's. Undefined if there are no units, or if both raters gave
  * every unit the same label, because chance alone would then produce full agreement.
  */
 export function cohensKappa(patterns: readonly Labels[]): Measure {
@@ -91,8 +91,8 @@ export function cohensKappa(patterns: readonly Labels[]): Measure {
  *
  *     α = ((n − 1) o − e) / (n (n − 1) − e)
  *
- * Units with fewer than two labels don't count. Undefined if no unit has two, or if all labels are the same, because
- * chance alone would then agree.
+ * Units with fewer than two labels don't count. Undefined if no unit has two labels, or if all labels are the same,
+ * because chance alone would then produce full agreement.
  */
 export function krippendorffsAlpha(patterns: readonly Labels[]): Measure {
   const { places, size } = numberLabels(patterns)

@@ -32,7 +32,7 @@ export interface Sharing {
   open: ReadonlyMap<string, OpenAssignments>
   /** The most open assignments that one person may have. */
   maxOpen: number
-  /** Moves only this person's assignments. */
+  /** If set, only this person's assignments are moved. */
   fromUserId?: string | undefined
   /** Whether other people's assignments to the spans end. */
   replace: boolean
@@ -43,7 +43,7 @@ export interface Sharing {
 /** One person's assignment to a span, before and after. */
 export interface AssignmentChange<Span> {
   span: Span
-  /** The person whose assignment ends. Null if nobody's does. */
+  /** The person whose assignment ends. Null if no assignment ends. */
   before: string | null
   /** The person who has it now. Null if nobody does. */
   after: string | null
@@ -100,7 +100,7 @@ export function shareOut<Span extends Assignable>(spans: readonly Span[], sharin
         dueAt: dueAt === undefined ? (moved?.dueAt ?? null) : dueAt,
       })
     }
-    // Nobody loses a span that nobody else can take.
+    // Nobody loses a span if nobody else can take it.
     if (isShort) continue
     for (const { userId } of ending.slice(chosen.length))
       changes.push({ span, before: userId, after: null, dueAt: null })

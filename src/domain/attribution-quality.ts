@@ -1,7 +1,7 @@
 import { cohensKappa } from './agreement.ts'
 import { type Interval, wilsonInterval } from './statistics.ts'
 
-/** The number of traces for which an engine and a reviewer gave these error types, which may be equal. */
+/** The number of traces for which an engine and a reviewer gave these error types, which may be the same. */
 export interface ComparedAnswers {
   engine: string
   engineVersion: string
@@ -69,7 +69,7 @@ export interface AttributionQuality {
 
 const TENTHS = 10
 
-/** The interval of a share without any data. */
+/** The interval of a share if there's no data. */
 const UNKNOWN: Interval = { low: 0, high: 1 }
 
 /** Computes the engines' quality from compared answers. `categoryOf` maps an error type to its category. */

@@ -11,7 +11,7 @@ export interface ErrorType {
   id: string
   name: string
   category: ErrorCategory
-  /** Says when this type is the cause. */
+  /** Explains when this type is the cause. */
   rule: string
 }
 
@@ -24,7 +24,7 @@ export interface Evidence {
    * `knowledgeDocs.<slug>`.
    */
   path: string
-  /** The observation at that place. */
+  /** What a person should notice at that place. */
   note: string
 }
 

@@ -4,7 +4,7 @@ import { drawBinomial, type Random, seededRandom } from './random.ts'
 import type { Interval } from './statistics.ts'
 import type { Work } from './turns.ts'
 
-/** Any fixed number: the same data must give the same intervals. */
+/** Any fixed number works: the same data must always give the same intervals. */
 const SEED = 1979
 
 /**

@@ -11,7 +11,7 @@ const quoted = (cell: string): string => (/[",\r\n]/.test(cell) ? `"${cell.repla
  */
 export const textCell = (text: string): string => (/^[=+\-@\t\r]/.test(text) ? `'${text}` : text)
 
-/** The cell for a value given as JSON: a string's text, nothing for null, JSON for everything else. */
+/** The cell for a value given as JSON: a string's text, nothing for null, and JSON for everything else. */
 export function jsonCell(json: string): string {
   if (json === 'null') return ''
   return json.startsWith('"') ? textCell(JSON.parse(json)) : json

@@ -1,9 +1,9 @@
 import { contentName } from './hash.ts'
 
 /*
- * A version names a point in the log of a dataset. A dataset that several stored steps share has one log for each step
- * and each database with items of that step. So a version has one part for each log: a hash of the step id and the
- * number of the log's last entry. The database comes first, unless it's the control database.
+ * A version identifies a point in the log of a dataset. A dataset that several stored steps share has one log for each
+ * step and each database with items of that step. So a version has one part for each log: a hash of the step id and the
+ * number of the log's last entry. The part begins with the database's number, unless it's the control database.
  */
 
 /** A stored step of a dataset in one database, and the number of an entry. */
@@ -23,7 +23,7 @@ const nameOf = async ({ shard, stepId }: DatasetPart): Promise<string> =>
 
 const PART = /^((?:[1-9]\d{0,2}-)?[0-9a-f]{8})([0-9a-z]{1,11})$/
 
-/** Writes the version that names these entries. */
+/** Writes the version that identifies these entries. */
 export async function writeVersion(parts: readonly DatasetPart[]): Promise<string> {
   // A database that joined the dataset later doesn't change the names of earlier versions.
   const named = parts.filter(({ shard, sequence }) => shard === 0 || sequence > 0)
@@ -32,8 +32,8 @@ export async function writeVersion(parts: readonly DatasetPart[]): Promise<strin
 }
 
 /**
- * The parts of a dataset at a version. A step or database that joined the dataset later is at 0. Undefined if the
- * dataset never had this version, or if a step has left it since. `latest` has the parts as they are now.
+ * The parts of a dataset at a version. A step or database that joined the dataset later has the number 0. Undefined if
+ * the dataset never had this version, or if a step has left it since. `latest` has the parts as they are now.
  */
 export async function readVersion(version: string, latest: readonly DatasetPart[]): Promise<DatasetPart[] | undefined> {
   const named = new Map<string, number>()

@@ -1,6 +1,6 @@
 import type { JsonObject } from './json.ts'
 
-/** How an item came into its dataset. */
+/** How an item got into its dataset. */
 export const ITEM_DECISIONS = ['accept', 'correct', 'import'] as const
 export type ItemDecision = (typeof ITEM_DECISIONS)[number]
 

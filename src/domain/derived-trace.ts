@@ -128,7 +128,7 @@ function mergeDerivation(before: Derivation | null, facts: TraceFacts): Derivati
   }
 }
 
-/** Merges the fields that rank before the existing ones into the metadata. */
+/** Merges fields into the metadata if they rank before the existing ones. */
 function mergeFields(before: JsonObject, known: Record<string, string>, fields: TraceFacts['fields']) {
   const isKept = (field: string, rank: string) =>
     Object.hasOwn(before, field) && (!Object.hasOwn(known, field) || (known[field] ?? '') <= rank)

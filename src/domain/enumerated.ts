@@ -2,13 +2,13 @@ import { MAX_SCHEMA_APPLICATIONS } from '../limits.ts'
 import type { Json } from './json.ts'
 import { compileSchema, type Schema } from './json-schema/compile.ts'
 
-/** Schemas that all apply to a value, or alternatives of which one applies. */
+/** A schema that applies to a value, or several alternatives, at least one of which applies. */
 type Applied = Schema | { alternatives: readonly Applied[][] }
 
 /**
  * What a JSON Schema says about the strings in a value: whether they're chosen from a list. Follows `properties`,
  * `additionalProperties`, `items`, `prefixItems`, references, and combinations. A part of a schema that can't be
- * applied says nothing.
+ * applied is ignored.
  */
 export class Enumerated {
   readonly #applied: readonly Applied[]
@@ -26,7 +26,7 @@ export class Enumerated {
     return new Enumerated([compileSchema(schema).schema], { left: MAX_SCHEMA_APPLICATIONS })
   }
 
-  /** Whether a string here must be one of an `enum`, or a `const`. */
+  /** Whether a string here must be one of the values in an `enum`, or the value of a `const`. */
   get isEnumerated(): boolean {
     this.#isEnumerated ??= this.#isListed(this.#applied)
     return this.#isEnumerated
@@ -89,7 +89,7 @@ export class Enumerated {
   }
 }
 
-/** Items from here on are treated alike. Schemas list only a few items one by one. */
+/** Items from this index on are treated alike. Schemas list only a few items one by one. */
 const MAX_PREFIX = 100
 
 const admitsStrings = (applied: Applied): boolean =>

@@ -13,7 +13,8 @@ export const RULE_TYPES = [...COMPARISONS, 'ignore'] as const
  * - `text`: strings may differ in whitespace and case, but not in anything else: there's no Unicode normalization.
  *   Other values must be equal.
  * - `fields`: each leaf like `text`. Strings that the step's schema lists in an `enum` or a `const` must be the same.
- * - `number`: like `fields`, but two numbers may be up to `tolerance` apart. Without a tolerance, they must be equal.
+ * - `number`: like `fields`, but two numbers may be up to `tolerance` apart. If there's no tolerance, they must be
+ *   equal.
  * - `ignore`: not at all. The part may differ or be missing.
  */
 export interface Rule {
@@ -28,9 +29,9 @@ export interface Rule {
  * in one part.
  *
  * A path has the fields and indexes that lead to a part, joined by dots: `items.0.price`. The step `*` matches any
- * field or index: `items.*.price`. A backslash before a dot, star, or backslash makes it part of a field's name:
- * `versions.1\.0`. A rule holds for everything in its part, unless a longer path has its own rule. If two paths lead to
- * the same part, the one that has a name where the other has its first `*` wins.
+ * field or index: `items.*.price`. A backslash before a dot, star, or backslash makes that character part of a field's
+ * name: `versions.1\.0`. A rule applies to everything in its part, unless a longer path has its own rule. If two paths
+ * lead to the same part, the one that has a name where the other has its first `*` wins.
  */
 export interface Evaluator {
   type?: (typeof COMPARISONS)[number] | undefined

@@ -1,6 +1,9 @@
 import { EXPERIMENT_SILENCE_MS, MODEL_RUN_SILENCE_MS } from '../limits.ts'
 
-/** `failed` is stored only if a model's run failed. Otherwise, it's derived: no result has arrived for a long time. */
+/**
+ * `failed` is stored only if a model's run failed. Otherwise, it's derived from the fact that no result has arrived for
+ * a long time.
+ */
 export const EXPERIMENT_STATES = ['running', 'finished', 'cancelled', 'failed'] as const
 export type ExperimentState = (typeof EXPERIMENT_STATES)[number]
 

@@ -33,7 +33,7 @@ function byFoldOrder(
   return left.timestamp - right.timestamp || left.receivedAt - right.receivedAt || (left.id < right.id ? -1 : 1)
 }
 
-/** Folds one span's observations: every input in order, the last output, the last value of each state key. */
+/** Folds one span's observations: every input in order, the last output, and the last value of each state key. */
 export function foldObservations<Value>(observations: readonly FoldedObservation<Value>[]): Folded<Value> {
   const ordered = observations.toSorted(byFoldOrder)
   const output = ordered.findLast(({ type }) => type === 'output')

@@ -31,7 +31,10 @@ export interface UnmetCondition {
 
 /** The gate's experiment: the latest finished experiment for the version. */
 export interface GateExperiment {
-  /** The counts of the items in the gate's split. With `allowJudge`, unjudged items count as the model judged them. */
+  /**
+   * The counts of the items in the gate's split. If `allowJudge` is set, unjudged items are counted as the model judged
+   * them.
+   */
   counts: OutcomeCounts
   finishedAt: number
 }

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
 
 /**
- * SHA-256 of a string's UTF-8, as 64 hex digits. `crypto.subtle` takes longer, because it resolves each digest in a
- * separate turn.
+ * SHA-256 of a string's UTF-8, as 64 hex digits. `crypto.subtle` would take longer, because it resolves each digest in
+ * a separate turn.
  */
 export const sha256Hex = async (text: string): Promise<string> => hash('sha256', text, 'hex')
 

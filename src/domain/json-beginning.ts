@@ -25,9 +25,12 @@ function parse(json: string): Json | undefined {
   }
 }
 
-/** The text with its open parts closed: `closed` ends where the text ends, `complete` after its last complete item. */
+/**
+ * The text with its open parts closed: `closed` ends where the text ends, and `complete` ends after its last complete
+ * item.
+ */
 function closings(json: string): { closed: string; complete: string } {
-  /** What closes the open lists and objects, the innermost first. */
+  /** The brackets that close the open lists and objects, the innermost first. */
   let closers = ''
   let complete = ''
   let end = json.length

@@ -84,7 +84,7 @@ export const canonicalJson = (value: Json, visit?: (value: Json) => void): strin
 
 /** Like `canonicalJson`, but in pieces of about 64 KiB, each written on demand. */
 export function* canonicalPieces(value: Json, visit?: (value: Json) => void): Generator<string> {
-  // Collects parts to join them later: a string grown by millions of additions takes many times the memory.
+  // Collects parts to join them later: a string that grows by millions of additions takes many times as much memory.
   let parts: string[] = []
   let length = 0
   const write = (part: string): void => {
@@ -126,7 +126,7 @@ export function* canonicalPieces(value: Json, visit?: (value: Json) => void): Ge
 
 const PIECE_LENGTH = 64 * 1024
 
-/** Truncates a value's strings to `maxBytes` of UTF-8. Returns the value itself if none is longer. */
+/** Truncates a value's strings to `maxBytes` of UTF-8. Returns the value itself if no string is longer. */
 export function cutStrings(value: Json, maxBytes: number): Json {
   if (typeof value === 'string') return utf8Length(value) > maxBytes ? cutText(value, maxBytes) : value
   if (typeof value !== 'object' || value === null) return value
@@ -151,7 +151,7 @@ export function findJsonFault(value: unknown, depth = 0): JsonFault | undefined 
   if (typeof value === 'number' && !Number.isFinite(value)) return { path: [], message: 'is a number out of range' }
   if (typeof value !== 'object' || value === null) return undefined
   // Checked before going deeper, which bounds the recursion.
-  if (depth === MAX_JSON_DEPTH) return { path: undefined, message: `nests deeper than ${MAX_JSON_DEPTH}` }
+  if (depth === MAX_JSON_DEPTH) return { path: undefined, message: `nests deeper than ${MAX_JSON_DEPTH} levels` }
   if (Array.isArray(value)) {
     for (const [index, item] of value.entries()) {
       const fault = findJsonFault(item, depth + 1)

@@ -10,8 +10,8 @@ interface MergedMetadata {
 }
 
 /**
- * Sets as many of the given fields as fit within 64 KiB of JSON. A field that doesn't fit is `leftOut`, and keeps
- * its old value. Fields that make the whole smaller go first, so merging the same fields again changes nothing.
+ * Sets as many of the given fields as fit within 64 KiB of JSON. A field that doesn't fit is `leftOut`, and keeps its
+ * old value. Fields that make the metadata smaller are set first, so merging the same fields again changes nothing.
  */
 export function mergeMetadata(metadata: JsonObject, given: readonly (readonly [string, Json])[]): MergedMetadata {
   // Maps, because a field may be named __proto__.

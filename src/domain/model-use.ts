@@ -31,8 +31,9 @@ export interface ReportedTokens {
 
 /**
  * The usage that these counts add up to, or null if they don't say how many tokens there were. A count that isn't a
- * whole number from 0 to `MAX_TOKENS` is ignored. Input and output add up to the total, so any two of them give the
- * third; one alone leaves 0 for the other.
+ * whole number from 0 to `MAX_TOKENS` is ignored. Input and output add up to the total, so any two of the three
+ * determine the third. If only one is given, all tokens are output tokens if it's the output, and input tokens
+ * otherwise.
  */
 export function tokenUsage(reported: ReportedTokens): TokenUsage | null {
   const [input, output, total, cachedTokens, reasoningTokens] = [

@@ -11,7 +11,7 @@ export interface NearSpan {
 /**
  * Up to `limit` of a trace's spans, ordered by distance from what people said: the root, spans with feedback or a
  * review, their ancestors, spans with an error, then the spans before the last span with feedback or a review, latest
- * first, then the spans after it. If people only commented on the root, all other spans are treated as before it.
+ * first, then the spans after it. If people commented only on the root, all of these spans come latest first.
  */
 export function nearestSpans<Span extends NearSpan>(
   root: Span,
@@ -34,7 +34,7 @@ export function nearestSpans<Span extends NearSpan>(
   return [...new Set(inOrder)].slice(0, limit)
 }
 
-/** The ancestors of spans, nearest first. Ends even if spans are their own ancestors. */
+/** The ancestors of spans, nearest first. Stops even if a span is its own ancestor. */
 function ancestorsOf<Span extends NearSpan>(spans: readonly Span[], all: readonly Span[]): Span[] {
   const byId = new Map(all.map(span => [span.id, span]))
   const found = new Set<Span>()

@@ -51,11 +51,11 @@ export const REST_OF_FIELDS = '_rest'
  * strings may say the same thing, so only a person can tell. One such value is enough, because each of them alone would
  * be right.
  *
- * The expected value says which form a part has: "Yes" is strict, even if the candidate says it in a sentence. A string
- * that's empty or missing differs strictly, because it says nothing. A part that only the candidate has is judged by
- * its own value. Absent isn't null, items are compared in order, and the order of fields doesn't matter. Whether free
- * text must be the same to the letter (`exact`) or not (`text`) is up to the evaluator, but a difference in it is never
- * a failure.
+ * The expected value determines which form a part has: "Yes" is strict, even if the candidate says it in a sentence. A
+ * string that's empty or missing differs strictly, because it says nothing. A part that only the candidate has is
+ * judged by its own value. Absent isn't null, items are compared in order, and the order of fields doesn't matter.
+ * Whether free text must be the same to the letter (`exact`) or not (`text`) is up to the evaluator, but a difference
+ * in it is never a failure.
  *
  * The difference, fields, and share come from the nearest expected value: the one with the best outcome, then the one
  * with the highest share. Takes linear time. Leaves beyond a limit aren't compared, and an output with more leaves
@@ -225,7 +225,7 @@ function isAgreement(
   return false
 }
 
-/** A string without differences in whitespace and case. Unicode's other equivalences stay. */
+/** A string without differences in whitespace and case. Other Unicode equivalents stay different. */
 const normalized = (text: string): string => text.trim().replace(/\s+/g, ' ').toLowerCase()
 
 /**

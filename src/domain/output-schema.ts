@@ -11,7 +11,7 @@ export interface SchemaFault {
   message: string
 }
 
-/** The result of a check: the value's faults, empty if it's valid, or why it can't be checked. */
+/** The result of a check: the value's faults (none if it's valid), or the reason why it can't be checked. */
 export type CheckResult = { faults: SchemaFault[] } | { unchecked: string }
 
 /** Checks a value given as JSON. The paths of its faults begin with `field`. */
@@ -69,7 +69,7 @@ export class OutputChecks {
 
 const TOO_COSTLY = 'checking it takes more operations than one request may use'
 
-/** The reasons why a schema, or a part of it, can't be applied to any value. Empty if it can. */
+/** The reasons why a schema, or a part of it, can't be applied to any value. Empty if all of it can be applied. */
 export const schemaErrors = (schema: Json): readonly SchemaError[] => compileSchema(schema).errors
 
 const describeError = ({ path, message }: SchemaError): string => (path === '' ? message : `${path} ${message}`)

@@ -26,7 +26,10 @@ export interface ProblemFacts {
   hasCandidate: boolean
   isActive: boolean
   isProven: boolean
-  /** Whether the watch has shown that the candidate helped, and how many cases there were soon after that. */
+  /**
+   * Whether the watch has shown that the candidate helped, and how many cases there were within `REOPENING_MS` after
+   * that.
+   */
   isVerified: boolean
   casesSince: number
 }
@@ -41,8 +44,8 @@ export function problemState(facts: ProblemFacts): ProblemState {
 }
 
 /**
- * The time of the watch's first look that showed that a candidate helped: either more outputs were accepted, as the
- * latest look also shows, or the problem's error type was rarer. Undefined if no look showed this.
+ * The time of the first look in which the watch showed that a candidate helped: either more outputs were accepted, as
+ * the latest look also shows, or the problem's error type was rarer. Undefined if no look showed this.
  */
 export function verificationIn(
   { state, looks }: { state: WatchState; looks: readonly Look[] },
@@ -63,7 +66,7 @@ function isRarer({ before, after, errorTypes }: Look, errorType: string): boolea
   return rarerCases({ n: before.n, cases: cases.before }, { n: after.n, cases: cases.after }).isRarer
 }
 
-/** How many cases after its verification reopen a problem. */
+/** How many cases after a verification reopen the problem. */
 export const REOPENING_CASES = 3
 
 /** The minimum number and the minimum share of a problem's test items that a candidate must fix. */

@@ -17,7 +17,7 @@ export function seededRandom(seed: number): Random {
   return next
 }
 
-/** With fewer successes expected, counting up from 0 takes fewer steps than a rejection. */
+/** If fewer successes are expected, counting up from 0 takes fewer steps than rejection sampling. */
 const MIN_REJECTED_MEAN = 10
 
 /** How many of n trials succeed, each with probability p. Takes a bounded time on average, whatever n is. */

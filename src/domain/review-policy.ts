@@ -2,7 +2,7 @@
 export const ALWAYS_RULES = ['negative', 'error', 'low_confidence'] as const
 type AlwaysRule = (typeof ALWAYS_RULES)[number]
 
-/** An engine's answer that is less sure than this has low confidence. */
+/** An engine's answer counts as `low_confidence` if its confidence is below this. */
 export const LOW_CONFIDENCE = 0.5
 
 /** How a step's outputs are reviewed. */
@@ -20,13 +20,13 @@ export interface StepPolicy {
 
 /** Which of a project's outputs are reviewed, and how. */
 export interface ReviewPolicy {
-  /** For the steps that `steps` doesn't name. */
+  /** For the steps that aren't in `steps`. */
   default: StepPolicy
   steps: ReadonlyMap<string, StepPolicy>
   always: readonly AlwaysRule[]
 }
 
-/** Without a policy, one person reviews each output. */
+/** If there's no policy, one person reviews each output. */
 export const NO_POLICY: ReviewPolicy = {
   default: { sample: 1, reviewers: 1, isBlind: false },
   steps: new Map(),
@@ -45,7 +45,7 @@ export const SAMPLING_RANKS = 2_147_483_647
 /**
  * The factors that turn an id into a rank, for every 8 of its 32 digits: `add` mixes the digits in, and `multiply`
  * multiplies the result by them again, which spreads the ranks of consecutive ids. JavaScript and SQLite, which has no
- * hash function, compute ranks with the same integers. They stay below 2^63, where SQLite would change to floating
+ * hash function, compute ranks with the same integers. They stay below 2^63, where SQLite would switch to floating
  * point.
  */
 export const SAMPLING_FACTORS = {

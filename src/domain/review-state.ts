@@ -39,8 +39,9 @@ export const TRACE_REVIEW_STATES = [...REVIEW_STATES, 'mixed'] as const
 export type TraceReviewState = (typeof TRACE_REVIEW_STATES)[number]
 
 /**
- * A trace's review state: `unreviewed` if no span is reviewed, `mixed` if some are, else `corrected` if at least one
- * output was changed, or `accepted`. `needsReview` says whether a span with an output may be unreviewed.
+ * A trace's review state: `unreviewed` if no span is reviewed, `mixed` if only some are, `corrected` if all are and at
+ * least one output was changed, and `accepted` otherwise. `needsReview` says whether a span with an output may be
+ * unreviewed.
  */
 export function traceReviewState(trace: {
   reviewedCount: number
@@ -52,7 +53,7 @@ export function traceReviewState(trace: {
   return trace.correctedCount > 0 ? 'corrected' : 'accepted'
 }
 
-/** A hash of an output's JSON. Equal values have the same hash, no matter their key order and whitespace. */
+/** A hash of an output's JSON. Equal values have the same hash, regardless of key order and whitespace. */
 export const hashOutput = async (json: string): Promise<string> => sha256Hex(await inTurns(canonical(json)))
 
 function* canonical(json: string): Work<string> {

@@ -85,9 +85,9 @@ export interface ByLabel<Result> {
 
 export interface ReviewerAgreement {
   all: ByLabel<GroupAgreement>
-  /** The largest first. */
+  /** The steps with the most outputs first. */
   steps: ({ stepId: string } & ByLabel<GroupAgreement>)[]
-  /** The earliest first. */
+  /** The earliest weeks first. */
   weeks: ({ week: number } & ByLabel<GroupAgreement>)[]
   /** The reviewers with the most outputs first. */
   reviewers: ({ userId: string; votes: number; adjudicated: ByLabel<AdjudicatedVotes> } & ByLabel<GroupShare>)[]

@@ -8,7 +8,7 @@ export type ViewPage = (typeof VIEW_PAGES)[number]
 /** The filters that name a step. */
 const STEP_FILTERS: ReadonlySet<string> = new Set(['stepId', 'engineStepId'])
 
-/** A view's query with the names that its steps have now. */
+/** A view's query with the current names of its steps. */
 export const withStepNames = (query: string, names: StepNames): string =>
   query
     .split('&')

@@ -11,7 +11,7 @@ export interface Epoch {
   shards: readonly number[]
 }
 
-/** The epochs of a project with none, as `formatEpochs` writes them. */
+/** The epochs of a project that has none stored, in the format of `formatEpochs`. */
 export const ONE_DATABASE = '0@0'
 
 /**
@@ -53,8 +53,8 @@ export const shardsOfTrace = (id: string, epochs: readonly Epoch[], now: number)
 ]
 
 /**
- * The end of the last epoch in which a shard gets the trace with this read id: the shard's own clock decides whether it
- * can still create the trace. Null if that doesn't matter, because there's no such end or it was long ago.
+ * The end of the last epoch that places the trace with this read id in a shard: the shard's own clock decides whether
+ * it can still create the trace. Null if that doesn't matter, because there's no such end or it was long ago.
  */
 export function endsAt(id: string, epochs: readonly Epoch[], shard: number, now: number): number | null {
   const last = epochs.findLastIndex(epoch => shardOf(id, epoch) === shard)
@@ -69,8 +69,8 @@ export const firstEpochs = (shards: readonly number[]): string | null =>
 /**
  * Adds an epoch to a project's epochs, as the database keeps them, so that its new traces go to these shards from
  * `from` on. Returns the epochs unchanged if new traces already go there, or if the last epoch hasn't begun: another
- * server may have cached it, and would place traces by it. Leaves out epochs that place traces in the same way as a
- * later epoch.
+ * server may have cached that epoch, and would place traces according to it. Leaves out epochs that place traces in the
+ * same way as a later epoch.
  */
 export function withEpoch(
   text: string | null,
@@ -86,5 +86,5 @@ export function withEpoch(
   return different.length === MAX_EPOCHS ? text : formatEpochs([...different, { from, shards }])
 }
 
-/** Whether two epochs with these shards place all traces alike. */
+/** Whether two epochs with these shards place every trace in the same shard. */
 const isSame = (one: readonly number[], other: readonly number[]): boolean => one.join() === other.join()

@@ -13,7 +13,7 @@ interface Held {
   value: Json
 }
 
-/** How many layers an output may wrap its text in. Forms with more layers count as plain structures. */
+/** How many layers an output may wrap its text in. Forms with more layers are treated as plain structures. */
 const MAX_WRAPPERS = 16
 
 /** Finds the content of an output: the text of a message or response, or the value inside objects with one field. */
@@ -67,7 +67,7 @@ const REPLIES = new Set(['assistant', 'model', 'ai', 'AIMessage', 'AIMessageChun
 
 const callsTools = ({ tool_calls }: JsonObject): boolean => Array.isArray(tool_calls) && tool_calls.length > 0
 
-/** The fields in which responses and content parts hold their text, each with the form that has it. */
+/** The fields in which responses and content parts hold their text, each with a test for the form that has it. */
 const RESPONSE_FORMS: readonly (readonly [key: string, isForm: (value: JsonObject) => boolean])[] = [
   // A part of a message's content.
   ['text', ({ type, text }) => (type === 'text' || type === 'output_text') && typeof text === 'string'],
@@ -95,7 +95,7 @@ export function messageText(value: Json): string | undefined {
   return texts.length === 0 ? undefined : texts.join('\n')
 }
 
-/** Text that is JSON counts as the object or list in it, because pipelines parse what models write. */
+/** Text that is JSON is treated as the object or list that it represents, because pipelines parse what models write. */
 function structureIn(value: Json): Json | undefined {
   if (typeof value !== 'string') return value !== null && typeof value === 'object' ? value : undefined
   const text = value.trim()
@@ -132,7 +132,7 @@ const isEmpty = (structure: Json): boolean =>
 
 /**
  * Writes an approved value of one output in the form of another with the same text, all as JSON: the other output with
- * its text replaced. Undefined if it changes more than the text, or if the other form can't hold it.
+ * its text replaced. Undefined if the approved value changes more than the text, or if the other form can't hold it.
  */
 export function inFormOf(approved: string, outputs: { from: string; to: string }): string | undefined {
   const [value, from, to]: Json[] = [approved, outputs.from, outputs.to].map(json => JSON.parse(json))
@@ -172,7 +172,7 @@ function replaceAt(value: Json, [key, ...rest]: Held['keys'], replacement: Json)
 
 /**
  * A 53-bit hash, which is enough to tell a trace's texts apart and far cheaper than SHA-256: two sums over the text,
- * each mixed as MurmurHash3 finishes a hash. Never 0, so it can be negated.
+ * each mixed with MurmurHash3's final step. Never 0, so it can be negated.
  */
 function hash53(text: string): number {
   let [first, second] = [1, 2]
@@ -193,7 +193,7 @@ function mix(bits: number): number {
 /** A span with the same text as its trace's root. Times are in milliseconds. */
 export interface SharingSpan {
   id: string
-  /** How many spans lead from the root to this span, itself included. */
+  /** How many spans lead from the root to this span, which is included. */
   depth: number
   timestamp: number
   receivedAt: number

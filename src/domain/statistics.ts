@@ -22,14 +22,14 @@ export function wilsonInterval(successes: number, n: number): Interval | null {
   const center = 2 * successes + Z * Z
   const spread = Z * Math.sqrt(Z * Z + 4 * successes * (1 - successes / n))
   const width = 2 * (n + Z * Z)
-  // If no trial or every trial succeeds, one bound is exactly 0 or 1, and rounding must not move it.
+  // If no trial succeeds, or if all do, one bound is exactly 0 or 1, and rounding must not move it.
   return {
     low: successes === 0 ? 0 : (center - spread) / width,
     high: successes === n ? 1 : (center + spread) / width,
   }
 }
 
-/** With fewer discordant pairs, no result could be significant: 2 / 2⁵ is above 0.05. */
+/** If there are fewer discordant pairs, no result can be significant: 2 / 2⁵ is above 0.05. */
 const MIN_DISCORDANT_PAIRS = 6
 
 /**
@@ -41,7 +41,8 @@ const MIN_DISCORDANT_PAIRS = 6
  *     p = min(1, 2 Σ C(n, i) / 2ⁿ)   for i from 0 to the smaller count
  *
  * M. W. Fagerland, S. Lydersen, and P. Laake give worked examples (The McNemar test for binary matched-pairs data,
- * 2013, doi 10.1186/1471-2288-13-91). Null if there are fewer than 6 discordant pairs, which are too few to tell.
+ * 2013, doi 10.1186/1471-2288-13-91). Null if there are fewer than 6 discordant pairs, which are too few to tell a
+ * difference.
  */
 export function mcNemarP(first: number, second: number): number | null {
   const n = first + second
@@ -67,7 +68,7 @@ export interface Sample {
   successes: number
 }
 
-/** The share by which probabilities may differ and still count as equal, because of rounding. */
+/** Because of rounding, probabilities that differ by at most this share count as equal. */
 const EQUAL_WITHIN = 1e-7
 
 /**
@@ -91,8 +92,8 @@ export function fisherPLower(first: Sample, second: Sample): number {
 }
 
 /**
- * A table with the observed totals: the first sample's successes, and its probability as a share of the likeliest
- * table's.
+ * A table with the observed totals: the first sample's successes, and the table's probability as a share of the
+ * likeliest table's.
  */
 interface Table {
   successes: number
@@ -100,8 +101,8 @@ interface Table {
 }
 
 /**
- * Every table with the observed totals. Shares of the likeliest table can't overflow, as shares of the observed one
- * can.
+ * Every table with the observed totals. Shares of the likeliest table's probability can't overflow, but shares of the
+ * observed table's can.
  */
 function tablesOf(first: Sample, second: Sample): { shares: Table[]; observed: number } {
   const successes = first.successes + second.successes
@@ -122,7 +123,9 @@ function tablesOf(first: Sample, second: Sample): { shares: Table[]; observed: n
   return { shares, observed: shares[first.successes - least]?.share ?? 1 }
 }
 
-/** The probability of the tables that meet a condition. Adds the smallest first, which rounds least. */
+/**
+ * The probability of the tables that meet a condition. Adds the smallest first, which keeps the rounding error small.
+ */
 function shareOf(tables: readonly Table[], isCounted: (table: Table) => boolean): number {
   const sum = (some: readonly Table[]) =>
     some

@@ -303,7 +303,7 @@ describe('nesting', () => {
         if (send === 'by itself') {
           const rejected = await org.ingest.post(PATHS[type], bodyOf(nested(MAX_JSON_DEPTH + 1)))
           expect(rejected.status).toBe(400)
-          expect(rejected.body.details).toEqual([{ path, message: `nests deeper than ${MAX_JSON_DEPTH}` }])
+          expect(rejected.body.details).toEqual([{ path, message: `nests deeper than ${MAX_JSON_DEPTH} levels` }])
         }
         expect(JSON.stringify(await held(place))).toBe(deepest)
       }
@@ -319,7 +319,9 @@ describe('nesting', () => {
     }
     const rejected = await org.owner.post('/api/prompts', aPrompt({ outputSchema: tree(MAX_JSON_DEPTH + 1) }))
     expect(rejected.status).toBe(400)
-    expect(rejected.body.details).toEqual([{ path: 'outputSchema', message: `nests deeper than ${MAX_JSON_DEPTH}` }])
+    expect(rejected.body.details).toEqual([
+      { path: 'outputSchema', message: `nests deeper than ${MAX_JSON_DEPTH} levels` },
+    ])
   })
 })
 

@@ -61,7 +61,12 @@ describe('an observation', () => {
     ],
     ['an observation_id that is not a UUID', { observation_id: 'x' }, 'observation_id', 'must be a UUID'],
     ['a span_id that is not a UUID', { span_id: 'x' }, 'span_id', 'must be a UUID'],
-    ['nesting past the limit', { data: nested(MAX_JSON_DEPTH + 1) }, 'data', `nests deeper than ${MAX_JSON_DEPTH}`],
+    [
+      'nesting past the limit',
+      { data: nested(MAX_JSON_DEPTH + 1) },
+      'data',
+      `nests deeper than ${MAX_JSON_DEPTH} levels`,
+    ],
   ] as const)('400s for %s', async ([, fields, path, message], { expect }) => {
     const { observe } = await newTrace()
     const response = await observe(fields)

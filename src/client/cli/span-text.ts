@@ -31,7 +31,7 @@ export async function printSpan(out: Output, span: TraceSpan, { isFull, indent =
 export const durationText = (milliseconds: number | null): string | null =>
   milliseconds === null ? null : milliseconds < 1000 ? `${milliseconds} ms` : `${(milliseconds / 1000).toFixed(1)} s`
 
-/** A named value: on one line if it's truncated, and otherwise indented. */
+/** A value with its label: on one line if it's truncated, or else in full with indented lines. */
 function labeled(label: string, value: unknown, isFull: boolean, width: number): string {
   const text = typeof value === 'string' ? value : JSON.stringify(value, undefined, isFull ? 2 : undefined)
   if (!isFull) return label + shownLine(text, Math.max(40, width - label.length))

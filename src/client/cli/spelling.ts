@@ -1,4 +1,4 @@
-/** The name that was probably meant, if any is close: at most a third of its letters differ. */
+/** The name that the user probably meant, if one is close enough: at most a third of its letters differ. */
 export function closest(given: string, names: readonly string[]): string | undefined {
   const [best] = names
     .map(name => ({ name, distance: distanceBetween(given, name) }))

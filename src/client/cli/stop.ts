@@ -1,4 +1,4 @@
-/** Why a process was asked to end. */
+/** Why a process was asked to stop. */
 export class Stop extends Error {
   readonly ending: 'interrupted' | 'terminated'
 

@@ -50,7 +50,7 @@ export function traceQuery({ step, promptVersion, metadata, from, to, ...filters
   return { ...query, from: timeOf('--from', from), to: timeOf('--to', to), ...Object.fromEntries(fields) }
 }
 
-/** A time as the API writes it. A date alone means its first moment in UTC. */
+/** A time in the API's format. A date alone means 00:00 UTC on that day. */
 function timeOf(flag: string, text: string | undefined): string | undefined {
   if (text === undefined) return undefined
   const time = new Date(text)

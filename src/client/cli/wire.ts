@@ -7,7 +7,7 @@ import type { PromptDetail as PromptDetailSchema } from '../../read/text-wire.ts
 import type { ListedTrace as ListedTraceSchema } from '../../read/wire.ts'
 import type { Plain } from '../wire.ts'
 
-/* Responses that only the command line reads. */
+/* Responses that only the CLI reads. */
 
 /** Who a key acts for, and what it may do. */
 export type Session = Plain<InferOutput<typeof SessionSchema>>

@@ -52,8 +52,8 @@ type Stage = 'content' | 'locate' | 'parts' | 'judgments'
 
 /**
  * Imports files into a project. The files are read once for each stage, because a judgment may come before its trace,
- * and a child before its parent. Importing again changes nothing, so an import that was interrupted is continued by
- * starting it again. Throws if the service can't be reached or refuses everything; other errors are in the report.
+ * and a child before its parent. Importing again changes nothing, so you can continue an interrupted import by starting
+ * it again. Throws if the service can't be reached or rejects everything; other errors are in the report.
  */
 export async function importFiles(options: ImportOptions): Promise<ImportReport> {
   const { source, files, service, signal, onProgress } = options
@@ -94,7 +94,7 @@ export async function importFiles(options: ImportOptions): Promise<ImportReport>
         if (stage === 'content') {
           report.records++
           if ('error' in read) report.fail({ ...place, id: null, message: read.error })
-          else if (!isKnown) report.fail({ ...place, id: idOf(read.value), message: `Not a record of ${source}` })
+          else if (!isKnown) report.fail({ ...place, id: idOf(read.value), message: `Not a ${source} record` })
         }
         if (!isKnown || !isFields(read.value)) continue
         if (stage === 'content' || stage === 'locate') converter.locate?.(read.value, index)
@@ -115,7 +115,7 @@ interface Shared {
   force: boolean
 }
 
-/** Takes what a converter reads from one record. */
+/** Receives what a converter reads from one record. */
 class RecordTarget implements Target {
   readonly projectId: string
   readonly users: Users

@@ -48,7 +48,7 @@ const isTrace = (record: Fields): boolean =>
 
 const listOf = (value: Value | undefined): Fields[] => (Array.isArray(value) ? value.filter(isFields) : [])
 
-/** An event without an id of its own gets one from its content, so that a second import finds it. */
+/** An observation without an id gets one that's derived from its content, so that a second import recognizes it. */
 async function addEvent(record: Fields, types: readonly EventBodyType[], to: Target): Promise<void> {
   const body = fieldsOf(record.body) ?? {}
   const type = types.find(type => type === record.type)
@@ -93,7 +93,7 @@ async function addTrace(record: Fields, to: Target): Promise<void> {
   if (isListed) to.unplaced('spans', 'the export lists traces without them: import an export of spans too')
 }
 
-/** A root's trace. An export of spans has nothing else about the trace. */
+/** Adds the trace that a root belongs to. An export of spans has no other data about the trace. */
 async function addTraceOfRoot(record: Fields, to: Target): Promise<void> {
   const time = timeOf(record.createdAt)
   if (!isEmpty(record.parentSpanId) || time === undefined) return
@@ -115,7 +115,7 @@ const COMPUTED = [
   ...['isNegative', 'rootSpanId', 'groupId', 'engineAnswer', 'warnings'],
 ]
 
-/** A root becomes the trace's own values. Other spans keep their ids. */
+/** A root's values become the trace's own. Other spans keep their ids. */
 async function addSpan(record: Fields, traceId: string, to: Target): Promise<void> {
   const id = textOf(record.id) ?? ''
   to.name('span', id)
@@ -195,11 +195,11 @@ const snakeCased = (fields: Fields | undefined): Fields | undefined =>
 const rootOf = (trace: Fields): string | undefined =>
   textOf(listOf(trace.spans).find(span => isEmpty(span.parentSpanId))?.id)
 
-/** The current decision on a span. Its author needs an email: the file has only an id. */
+/** Adds the current decision on a span. The import needs its author's email, because the file has only an id. */
 async function addReview(record: Fields, traceId: string, to: Target): Promise<void> {
   const review = fieldsOf(record.review)
   const state = textOf(review?.state)
-  // A root that shares its text with a span shows that span's decision.
+  // A root that shares its text with a span only repeats that span's decision.
   if (!review || (state !== 'accepted' && state !== 'corrected') || !isEmpty(review.reviewedBy)) return
   const id = textOf(record.id) ?? ''
   to.name('review', id)
@@ -221,7 +221,7 @@ async function addFeedback(record: Fields, traceId: string, rootId: string | und
   const fields = new Reader(record)
   const id = textOf(fields.take('id')) ?? ''
   to.name('feedback', id)
-  // A decision's comment comes with the decision.
+  // A decision's comment is imported with the decision.
   if (fields.take('source') === 'review') return
   fields.skip('userId', 'receivedAt', 'truncated')
   const time = timeOf(fields.take('createdAt'))

@@ -12,14 +12,14 @@ export interface Judgment {
   spanId: string | undefined
   name: string | undefined
   score: Value | undefined
-  /** The score as a word, which may come instead of the number. */
+  /** The score as a word. A source may have it instead of the number. */
   label: string | undefined
   comment: string | undefined
   /** What the output should have been. */
   correction: Value | undefined
-  /** Who judged, by any name that the source has for them. */
+  /** The ids, names, and emails that the source has for the person who judged. */
   judges: readonly (string | undefined)[]
-  /** Shown as the author if none of the judges is a known user. */
+  /** Shown as the author if `judges` contains no known user. */
   author: string | undefined
   time: Nanoseconds | undefined
 }
@@ -56,7 +56,7 @@ export async function addJudgment(
       by: email,
       at: time,
     })
-    // Everything else in the judgment has become the decision's comment.
+    // The decision already has everything else in the judgment.
     if (rating === undefined) return
   }
   const body: FeedbackBody = {

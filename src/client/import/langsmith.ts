@@ -143,12 +143,15 @@ const parentOf = (record: Fields): string | undefined =>
 const idsIn = (order: Value | undefined): string[] =>
   (textOf(order) ?? '').split('.').flatMap(part => (part.includes('Z') ? [part.slice(part.indexOf('Z') + 1)] : []))
 
-/** Bulk exports have objects as JSON strings. */
+/** Bulk exports contain objects as JSON strings. */
 const parsed = (value: Value | undefined): Value | undefined => (typeof value === 'string' ? parsedText(value) : value)
 
 const textOrNone = (value: Value | undefined): string | undefined => (value === undefined ? undefined : asText(value))
 
-/** A run's tokens and cost, in the form in which LangSmith's SDKs send them. Values that the call returned win. */
+/**
+ * A run's tokens and cost, in the form in which LangSmith's SDKs send them. Values that the call returned take
+ * precedence.
+ */
 function usageOf(fields: Reader, outputs: Fields | undefined): Fields | undefined {
   const counted: [string, Value | undefined][] = [
     ['input_tokens', numberOf(fields.take('prompt_tokens'))],
@@ -167,7 +170,7 @@ function usageOf(fields: Reader, outputs: Fields | undefined): Fields | undefine
   return isEmpty(usage) ? undefined : usage
 }
 
-/** LangSmith keeps an error as one string, which begins with the type: "ValueError('No answer')". */
+/** LangSmith stores an error as one string, which begins with the type: "ValueError('No answer')". */
 function exceptionOf(error: string): Fields {
   const [, type] = /^([A-Za-z_][\w.]*(?:Error|Exception|Interrupt))\b/.exec(error) ?? []
   return { ...(type !== undefined && { 'exception.type': type }), 'exception.message': error }

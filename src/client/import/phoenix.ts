@@ -53,7 +53,8 @@ export const phoenix: Converter = {
     const identifier = textOf(fields.take('identifier'))
     const spanId = textOf(fields.take('span_id')) ?? textOf(fieldsOf(fields.take('context'))?.span_id)
     const givenTrace = textOf(fields.take('trace_id'))
-    // Phoenix numbers its annotations, but different servers use the same numbers. These fields are unique everywhere.
+    // Phoenix numbers its annotations, but different servers use the same numbers. Together, these fields are unique
+    // across servers.
     const id = [spanId ?? givenTrace ?? '', name ?? '', identifier ?? ''].join(':')
     to.name('annotation', id)
     const other = fields.take('session_id', 'document_position')

@@ -11,13 +11,13 @@ export interface ImportFile {
   open(): AsyncIterable<Uint8Array>
 }
 
-/** A record of a file, or why it can't be read. */
+/** A record from a file, or the reason why it can't be read. */
 export type Read = Place & ({ value: Value } | { error: string })
 
 /**
  * Reads a file's records one by one, in bounded memory: JSON Lines, a JSON array, JSON values one after another, or an
- * API's pages, whose list is in `data`. The file may be gzipped. A broken record doesn't affect the others, and a file
- * that breaks off yields the records before the break.
+ * API's pages, whose list is in `data`. The file may be gzipped. A broken record doesn't affect the others, and a
+ * truncated file yields the records before the place where it was cut off.
  */
 export async function* recordsOf(file: ImportFile): AsyncGenerator<Read> {
   let place: Place = { file: file.name, line: 1 }
@@ -27,7 +27,7 @@ export async function* recordsOf(file: ImportFile): AsyncGenerator<Read> {
       yield* recordsIn(json.text, place)
     }
   } catch (error) {
-    // An unreadable file may be missing from only one stage, so stop the import.
+    // The file may have been readable in an earlier stage, so stop the import.
     if (fieldOf(error, 'syscall') !== undefined) throw error
     yield { ...place, error: `The rest of the file can't be read: ${describe(error).message}` }
   }

@@ -11,7 +11,7 @@ export interface Place {
 export interface Unplaced {
   /** The kind of record and its field: `observation.toolCalls`. For a whole record, only its kind. */
   path: string
-  /** What became of it, if it isn't simply left out. */
+  /** What became of it, if it wasn't simply left out. */
   note: string | null
   count: number
   /** The id of an affected record. */
@@ -34,7 +34,7 @@ export interface ImportReport {
   records: number
   /** What was sent, by kind. */
   sent: Record<SentKind, number>
-  /** What became of decisions. */
+  /** How many decisions were added, and how many were there already. */
   reviews: { added: number; unchanged: number }
   unplaced: Unplaced[]
   warnings: { message: string; count: number }[]
@@ -45,7 +45,7 @@ export interface ImportReport {
 
 export type SentKind = 'traces' | 'spans' | 'observations' | 'feedback' | 'reviews'
 
-/** Collects what an import does. Its size is bounded, however long the import is. */
+/** Collects what an import does. The report's size is bounded, however long the import is. */
 export class Report {
   records = 0
   readonly sent: Record<SentKind, number> = { traces: 0, spans: 0, observations: 0, feedback: 0, reviews: 0 }

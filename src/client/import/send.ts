@@ -38,8 +38,8 @@ const LIMITS: Readonly<Record<Call, number>> = {
 
 /**
  * Sends an import in batches, and notes the outcome of each item in the report. A request that fails temporarily is
- * repeated. If the service rejects a whole request, its halves are sent, so that only the items at fault are left out.
- * Throws if nothing can be sent at all. `service` is undefined in a dry run.
+ * repeated. If the service rejects a whole request, each half is sent separately, so that only the items at fault are
+ * left out. Throws if nothing can be sent at all. `service` is undefined in a dry run.
  */
 export class Sender {
   readonly #service: Pick<Service, 'attempt'> | undefined
@@ -168,7 +168,7 @@ export class Sender {
     if (item) this.#report.fail({ file: item.file, line: item.line, id: item.id, message })
   }
 
-  /** The response to a request, retried while it fails temporarily. Throws if it keeps failing. */
+  /** Sends a request, and retries it after temporary failures. Throws if it keeps failing. */
   async #answer(call: Call, items: readonly Item[]): Promise<Answer> {
     const jsons = items.map(({ json }) => json)
     const [path, body] =
@@ -189,12 +189,9 @@ export class Sender {
 
 const empty = (): Batch => ({ items: [], bytes: 0, keys: new Set() })
 
-/**
- * A pause before the next attempt. Respects the pause that the service asks for, unless it's far longer than its rate
- * limits require.
- */
+/** The pause before the next attempt: as long as the service asks for, but at most `MAX_IMPORT_PAUSE_MS`. */
 const delayOf = (answer: Answer, attempt: number): number =>
   Math.min(retryDelayMs(answer, attempt), MAX_IMPORT_PAUSE_MS)
 
-/** What a result says is wrong, and where. */
+/** A failed result's status and message. */
 const messageOf = (outcome: Answer): string => `${outcome.status}: ${errorOf(outcome).message}`

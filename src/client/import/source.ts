@@ -13,7 +13,7 @@ interface ImportedReview {
   at: Nanoseconds
 }
 
-/** A call to record a trace, as the service accepts it. */
+/** The body of a call that records a trace, as the service accepts it. */
 interface TraceBody {
   trace_id: string
   name: string
@@ -32,7 +32,7 @@ export interface Target {
   readonly projectId: string
   readonly users: Users
   readonly index: SpanIndex
-  /** Names the record in the report. */
+  /** Identifies the record in the report. */
   name(kind: string, id: string): void
   /** Reports a field that has no equivalent in the service. If `field` is undefined, reports the whole record. */
   unplaced(field?: string, note?: string): void
@@ -42,7 +42,7 @@ export interface Target {
   trace(body: TraceBody): Promise<void>
   feedback(body: FeedbackBody): Promise<void>
   review(review: ImportedReview): Promise<void>
-  /** An event in the service's form. */
+  /** Sends an event that's already in the service's format. */
   event(type: 'trace' | 'span' | 'observation', body: Fields): Promise<void>
 }
 
@@ -72,7 +72,7 @@ export class SpanIndex {
     if (!this.#traces.has(spanId)) this.#traces.set(spanId, undefined)
   }
 
-  /** Says which trace a span belongs to. Keeps the trace only if the span is wanted. */
+  /** Notes which trace a span belongs to, if the span is wanted. */
   found(spanId: string, traceId: string): void {
     if (this.#traces.has(spanId)) this.#traces.set(spanId, traceId)
   }
@@ -81,7 +81,7 @@ export class SpanIndex {
     return this.#traces.get(spanId)
   }
 
-  /** Whether a wanted span hasn't been found yet: it may come before the judgment that wants it. */
+  /** Whether a wanted span hasn't been found yet: the span may come before the judgment that wants it. */
   get isIncomplete(): boolean {
     return [...this.#traces.values()].includes(undefined)
   }
@@ -114,13 +114,13 @@ export class Reader {
     this.#record = record
   }
 
-  /** The first of these fields that has a value. All of them count as read. */
+  /** The first of these fields that has a value. Marks all of them as read. */
   take(...names: readonly string[]): Value | undefined {
     for (const name of names) this.#read.add(name)
     return names.map(name => this.#record[name]).find(value => !isEmpty(value))
   }
 
-  /** Marks as read the fields that say nothing new: copies, sums, the source's own bookkeeping. */
+  /** Marks fields as read that add nothing new: copies, sums, and the source's own bookkeeping. */
   skip(...names: readonly string[]): void {
     for (const name of names) this.#read.add(name)
   }

@@ -66,7 +66,7 @@ const encodedAttributes = (attributes: Readonly<Record<string, Value | undefined
     value === undefined || value === null ? [] : [{ key, value: encodedValue(value) }],
   )
 
-/** Objects, and lists that contain any, are sent as JSON. */
+/** Objects, and lists that contain objects, are sent as JSON. */
 function encodedValue(value: Value): object {
   if (typeof value === 'string') return { stringValue: value }
   if (typeof value === 'boolean') return { boolValue: value }

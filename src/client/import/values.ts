@@ -61,7 +61,7 @@ export function timeOf(value: Value | undefined): Nanoseconds | undefined {
   if (text === undefined) return undefined
   if (/^\d{9,19}(?:\.\d+)?$/.test(text)) return timeOfNumber(Number(text))
   const [, day, time, fraction = '', zone = 'Z'] = TIME.exec(text) ?? []
-  // Date.parse takes February 30 for March 1.
+  // Date.parse accepts February 30 and returns a day in March.
   if (day === undefined || new Date(`${day}T00:00Z`).toJSON()?.slice(0, 10) !== day) return undefined
   const seconds = Date.parse(
     `${day}T${time}${zone.replace(/^([+-]\d{2}):?(\d{2})?$/, (_, hours, minutes = '00') => `${hours}:${minutes}`)}`,
@@ -77,5 +77,5 @@ function timeOfNumber(number: number): Nanoseconds | undefined {
   return BigInt(whole) * BigInt(scale) + BigInt(Math.round((number - whole) * scale))
 }
 
-/** A time as the service takes it: in milliseconds. Smaller parts are dropped. */
+/** A time in the service's format, which ends with milliseconds. Anything smaller is dropped. */
 export const isoTime = (time: Nanoseconds): string => new Date(Number(time / 1_000_000n)).toISOString()

@@ -12,7 +12,7 @@ export interface Fault {
   message: string
 }
 
-/** A schema that applies to the value is invalid. */
+/** Thrown if a schema that applies to the value is invalid. */
 export class Unappliable extends Error {
   readonly error: SchemaError
 

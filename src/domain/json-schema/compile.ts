@@ -22,13 +22,13 @@ export interface Resource {
   dynamic: Map<string, Schema>
 }
 
-/** A compiled schema: checked keywords, with their own schemas in place. */
+/** A compiled schema: its checked keywords, with the schemas that they contain already compiled. */
 export interface Schema {
   place: Place
   resource: Resource
   /** Why it can't be applied. */
   error?: SchemaError
-  /** The schema `false`. */
+  /** Set for the schema `false`. */
   isNever?: true
   /** Whether keywords apply other schemas to the same value. */
   isCombined?: true
@@ -99,7 +99,7 @@ export function compileSchema(value: Json, document: Json = value): Compiled {
   return { schema, errors: compiler.errors }
 }
 
-/** The drafts that differ in keywords. Before 2019-09, siblings of `$ref` are ignored. */
+/** The drafts whose keywords differ. Before 2019-09, siblings of `$ref` are ignored. */
 type Draft = '4' | '7' | '2019-09' | '2020-12'
 
 const DRAFTS: ReadonlyMap<string, Draft> = new Map([
@@ -177,7 +177,7 @@ class Compiler {
     }
   }
 
-  /** Finds schemas that apply themselves to the same value endlessly, or too many schemas to one value. */
+  /** Finds schemas that apply themselves to the same value endlessly or apply too many schemas to one value. */
   checkChains(): void {
     const done = new Map<Schema, { count: number; length: number }>()
     const open = new Set<Schema>()
@@ -471,7 +471,7 @@ const TYPES = ['string', 'number', 'integer', 'boolean', 'object', 'array', 'nul
 
 const COMBINING = ['$ref', '$dynamicRef', '$recursiveRef', 'allOf', 'anyOf', 'oneOf', 'not', 'if']
 
-/** How to read each keyword. Other keywords say nothing about values. */
+/** How to read each keyword. Other keywords don't restrict values. */
 const KEYWORDS: Readonly<Record<string, string>> = {
   $id: 'text',
   $anchor: 'text',

@@ -28,7 +28,7 @@ export function compilePattern(source: string, grow: () => void): Pattern {
   }
   const parser = new Parser(source)
   const tree = parser.alternatives()
-  // A nested lookaround is parsed first, so its result is known first.
+  // A nested lookaround is parsed before the one that contains it, so its result is already known.
   const looks = parser.looks.map(({ tree: inner, isAhead }) => new Automaton(inner, isAhead, grow))
   const whole = new Automaton(tree, false, grow)
   const test = (text: string, budget: Budget): boolean => {
@@ -69,7 +69,7 @@ class Parser {
   }
 
   alternatives(): Tree {
-    if (++this.#depth > MAX_PATTERN_DEPTH) throw new PatternFault(`nests deeper than ${MAX_PATTERN_DEPTH}`)
+    if (++this.#depth > MAX_PATTERN_DEPTH) throw new PatternFault(`nests deeper than ${MAX_PATTERN_DEPTH} levels`)
     const items = [this.#sequence()]
     while (this.#take(/\|/y)) items.push(this.#sequence())
     this.#depth--
@@ -177,7 +177,7 @@ class Automaton {
   /** The situation without states, where every run starts. */
   #first: Situation | undefined
   #remembered = 0
-  /** When a state was last visited. */
+  /** For each state, the number of the visit that last reached it. */
   #visits = new Uint32Array()
   #visit = 0
 
@@ -190,7 +190,7 @@ class Automaton {
 
   /**
    * Runs over a string and calls `found` at each position where a match ends, wherever it began. Stops and returns true
-   * once `found` does.
+   * once `found` returns true.
    */
   run(text: string, truths: Uint8Array | undefined, budget: Budget, found: (position: number) => boolean): boolean {
     budget.spend(1 + text.length * COST.character)

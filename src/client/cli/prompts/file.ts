@@ -3,16 +3,17 @@ import { invalid } from '../failure.ts'
 /** A prompt in a file. */
 export interface PromptText {
   stepId: string
-  /** The version that it was pulled from, or that it was pushed as. Undefined if it's new. */
+  /** The version that the file was pulled from or pushed as. Undefined if the prompt is new. */
   versionId: string | undefined
   /** The version's exact text. */
   content: string
-  /** Lines of the front matter that only the user understands. */
+  /** Lines of the front matter that mean something only to the user. */
   otherLines: readonly string[]
 }
 
 /**
- * Front matter, and everything after it: the content begins on the line after the second `---`, whatever that line is.
+ * Front matter, and everything after it: the content begins on the line after the second `---`, whatever that line
+ * contains.
  */
 const FILE = /^\ufeff?---\r?\n((?:(?!---\r?(?:\n|$))[^\n]*\n)*)---(?:\r?\n|$)/
 
@@ -40,7 +41,7 @@ export function parsePrompt(bytes: Uint8Array, file: string): PromptText {
 
 const HINT = 'A prompt begins with three lines: ---, step: "name of the step", and --- again.'
 
-/** A prompt's file, which `parsePrompt` reads. */
+/** The text of a prompt's file, in the format that `parsePrompt` reads. */
 export const writePrompt = ({ stepId, versionId, content, otherLines }: PromptText): string =>
   [
     '---',

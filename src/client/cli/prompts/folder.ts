@@ -23,7 +23,7 @@ export interface LocalPrompt extends PromptText, Content {
 
 const ENDING = '.md'
 const SCHEMA_ENDING = '.schema.json'
-/** A file for people, not a prompt. No step has this file name. */
+/** Documentation, not a prompt. No step has this file name. */
 const README = /^readme\.md$/i
 
 /** Whether two versions are the same. The order of a schema's fields doesn't matter. */

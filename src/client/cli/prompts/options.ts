@@ -3,7 +3,7 @@ import type { Options } from '../command.ts'
 import { Failure } from '../failure.ts'
 import { VERSION_FORMS } from './remote.ts'
 
-/* What the commands for prompts share. */
+/* Options and helpers that the prompt commands share. */
 
 export const folderOption = {
   folder: { type: 'text', value: 'path', description: 'Where the files are. Default: prompts.' },
@@ -21,14 +21,17 @@ export const overrideOption = {
   override: {
     type: 'text',
     value: 'reason',
-    description: "Activate it even though it doesn't meet the gate. Only people can do this.",
+    description: "Activate the version even if it doesn't meet the gate. Only people can do this.",
   },
 } as const satisfies Options
 
 /** The folder with the files. */
 export const folderAt = (directory: string, folder = 'prompts'): string => resolve(directory, folder)
 
-/** The entries for these steps, or all entries. Throws a `Failure` for a step without an entry. */
+/**
+ * The entries for the given steps, or all entries if no steps are given. Throws a `Failure` for a step without an
+ * entry.
+ */
 export function selected<Entry>(
   entries: ReadonlyMap<string, Entry>,
   steps: readonly string[],

@@ -113,10 +113,10 @@ export async function readGate(
   }
 }
 
-/** How the user names a version, for the help. */
+/** The ways to specify a version, for the help text. */
 export const VERSION_FORMS = 'its ID, its number, or one of: local (what the file has), active, latest'
 
-/** The version that the user named. Default: the file's version or, if there's no file, the active version. */
+/** The version that the user specified. Default: the file's version or, if there's no file, the active version. */
 export function chosenVersion(
   prompt: PromptDetail,
   named: string | undefined,

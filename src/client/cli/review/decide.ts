@@ -5,16 +5,20 @@ import type { Connection } from '../connection.ts'
 import { Failure, faultOf } from '../failure.ts'
 import type { Output } from '../output.ts'
 
-/** The options that both decisions have. */
+/** The options that the commands for both decisions share. */
 export const decisionOptions = {
   comment: { type: 'text', short: 'm', value: 'text', description: 'The reason for the decision.' },
-  errorType: { type: 'text', value: 'type', description: 'What the output got wrong, such as hallucinated_content.' },
+  errorType: {
+    type: 'text',
+    value: 'type',
+    description: 'The type of error in the output, such as hallucinated_content.',
+  },
   force: { type: 'flag', description: "Approve an output that doesn't match the step's schema." },
-  takeOver: { type: 'flag', description: 'Decide even if somebody else is reviewing it.' },
+  takeOver: { type: 'flag', description: 'Decide even if somebody else is reviewing the output.' },
   ifMatch: {
     type: 'text',
     value: 'etag',
-    description: 'Decide only if the span still has this ETag. Default: what `review next` showed.',
+    description: 'Decide only if the span still has this ETag. Default: the ETag that `review next` showed.',
   },
 } as const satisfies Options
 
@@ -25,7 +29,7 @@ interface DecisionInput {
   takeOver: boolean
 }
 
-/** Sends a decision. Its errors say which option would help. */
+/** Sends a decision. If it fails, the error suggests what would help. */
 export async function decide(
   connection: Connection,
   spanId: string,
@@ -55,11 +59,11 @@ function hintFor({ status, code }: CountersignError): string | undefined {
   return undefined
 }
 
-/** Says what became of a decision. */
+/** Prints what became of a decision. */
 export async function printDecision(out: Output, span: SpanDetail): Promise<void> {
   const { id, review, votes, suggestions, isDisputed } = span
   if (review.state !== 'unreviewed') await out.line(`${id} is ${review.state}.`)
   else if (isDisputed) await out.line(`The votes on ${id} differ. An adjudicator will decide.`)
   else if (votes.length > 0) await out.line(`Your vote on ${id} was recorded. Other reviewers still have to vote.`)
-  else if (suggestions.length > 0) await out.line(`Suggested for ${id}. A person will decide.`)
+  else if (suggestions.length > 0) await out.line(`Your suggestion for ${id} was recorded. A person will decide.`)
 }

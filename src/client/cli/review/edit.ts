@@ -13,7 +13,7 @@ interface Draft {
   discard(): Promise<void>
 }
 
-/** Lets the user edit a value. Throws a `Failure` if the editor fails. */
+/** Opens a value in the user's editor. Throws a `Failure` if the editor fails. */
 export async function edit(
   { environment }: Pick<Context, 'environment'>,
   value: string,
@@ -23,7 +23,7 @@ export async function edit(
   const file = join(folder, isText ? 'output.txt' : 'output.json')
   await writeFile(file, value, { mode: 0o600 })
   const editor = environment.VISUAL || environment.EDITOR || 'vi'
-  // The setting may have arguments, such as `code --wait`, so a shell reads it. The file's name is passed separately.
+  // The setting may include arguments, as in `code --wait`, so a shell parses it. The file's name is passed separately.
   const child = spawn('sh', ['-c', `${editor} "$1"`, 'sh', file], { stdio: 'inherit', env: environment })
   const [code] = await once(child, 'close')
   if (code !== 0) {

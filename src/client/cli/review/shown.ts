@@ -5,7 +5,7 @@ import { fieldOf } from '../../service.ts'
 import { Failure } from '../failure.ts'
 import { replaceFile } from '../files.ts'
 
-/* The span that `review next` showed last, so that a decision is about exactly what was shown. */
+/* Remembers the span that `review next` last showed, so that a decision applies to exactly what the reviewer saw. */
 
 interface Shown {
   url: string
@@ -21,7 +21,9 @@ const shownFile = (environment: NodeJS.ProcessEnv): string =>
 export const rememberShown = (environment: NodeJS.ProcessEnv, shown: Shown): Promise<void> =>
   replaceFile(shownFile(environment), `${JSON.stringify(shown)}\n`, { isPrivate: true })
 
-/** The span to decide on, and what was shown of it: the named span, or else the one that was shown last. */
+/**
+ * The span to decide on: the one that the user named, or else the last one shown. Its `etag` identifies what was shown.
+ */
 export async function spanToReview(
   environment: NodeJS.ProcessEnv,
   url: string,
@@ -31,7 +33,9 @@ export async function spanToReview(
   const last = shown?.url === url ? shown : undefined
   if (named !== undefined) return { spanId: named, etag: last?.spanId === named ? last.etag : undefined }
   if (last) return last
-  throw new Failure('usage', 'usage', 'Which span?', { hint: 'Run "countersign review next" first, or name a span.' })
+  throw new Failure('usage', 'usage', 'Which span?', {
+    hint: 'Run "countersign review next" first, or give a span ID.',
+  })
 }
 
 async function readShown(environment: NodeJS.ProcessEnv): Promise<Shown | undefined> {
@@ -42,7 +46,7 @@ async function readShown(environment: NodeJS.ProcessEnv): Promise<Shown | undefi
       ? { url, spanId, etag }
       : undefined
   } catch {
-    // The file is missing or damaged. It only saves typing.
+    // The file is missing or damaged. The user can still give a span ID.
     return undefined
   }
 }
