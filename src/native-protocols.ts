@@ -41,6 +41,6 @@ const FOREIGN: readonly Foreign[] = [
   { path: new RegExp(`^${BASE}/is-alive/(ping|ver)$`), advice: OPIK },
 ]
 
-/** The 404 for a path that isn't any endpoint's. On another service's path, it names the setting that works here. */
+/** The 404 for a path without an endpoint. If the path is another service's, the error says what to use instead. */
 export const unknownPath = (path: string): ApiError =>
   notFound(FOREIGN.find(foreign => foreign.path.test(path))?.advice)

@@ -23,7 +23,9 @@ import { Name, Project, toProject } from './wire.ts'
 
 const RetentionDays = v.pipe(
   v.nullable(wholeNumber(1, MAX_RETENTION_DAYS)),
-  v.metadata({ description: 'Traces older than this are deleted within the hour. Null keeps all traces.' }),
+  v.metadata({
+    description: "Traces are deleted within an hour once they're this many days old. Null keeps all traces.",
+  }),
 )
 
 const TAKEN = 'A project with this slug already exists'
@@ -93,7 +95,7 @@ export const updateProject = endpoint({
     retainReviewed: v.optional(
       v.pipe(
         v.boolean(),
-        v.metadata({ description: 'Whether to keep traces with a reviewed span past retentionDays' }),
+        v.metadata({ description: 'Whether to keep traces that have a reviewed span, even past retentionDays' }),
       ),
     ),
     autoAttribute: v.optional(
@@ -122,7 +124,7 @@ export const deleteProject = endpoint({
   path: '/api/projects/{projectId}',
   summary: 'Delete a project',
   description:
-    'Deletes its traces, reviews, prompts, knowledge docs, counts, and keys. The project is hidden immediately, purged within minutes, and cannot be restored. Its slug can be used again.',
+    'Deletes the project and its traces, reviews, prompts, knowledge docs, counts, and keys. The project is hidden immediately, purged within minutes, and cannot be restored. Its slug can be used again.',
   scope: 'manage',
   params: v.object({ projectId: Uuid }),
   body: v.strictObject({ confirm: v.pipe(v.string(), v.metadata({ description: "The project's slug" })) }),

@@ -177,8 +177,9 @@ export const activatePromptVersion = endpoint({
   const prompt = await requireText(context, named, await findTextHead(store, named))
   const step = stepOfPrompt(prompt)
   // The batch that activates the version checks that the gate, its experiment, and the evaluator haven't changed in the
-  // meantime. So activations, changes to the gate, and the ends of experiments have one order, which the audit log
-  // shows. The rule itself runs here, before that batch: it reads counts that SQL would have to add up again.
+  // meantime. So activations, changes to the gate, and the ends of experiments happen one after another, in the order
+  // that the audit log shows. The gate itself is checked here, before that batch, because SQL would have to add up its
+  // counts again.
   const permit = async () => {
     const { state, holds } = await readGateState(store, step, versionId, now)
     if (!state || state.met) return { holds, reason: null }

@@ -15,14 +15,14 @@ import { AlwaysRules, ReviewPolicy, toReviewPolicy } from '../read/review-policy
 import { saveReviewPolicy } from '../store/accounts/review-policies.ts'
 import { Name } from './wire.ts'
 
-/** The size of a body with as many steps as possible. Each character of a name may take two escapes. */
+/** The size of a body with the maximum number of steps. Each character of a name may need two escapes. */
 const MAX_POLICY_BYTES = MAX_POLICY_STEPS * (escaped(2 * MAX_NAME_LENGTH) + 128) + ENVELOPE_BYTES
 
 const StepFields = object(
   v.strictObject({
     sample: described(
       v.optional(v.pipe(v.number(), v.minValue(0, 'must be at least 0'), v.maxValue(1, 'must be at most 1'))),
-      "The share of the step's outputs to offer, from 0 to 1. With 0, the queue offers none of them.",
+      "The share of the step's outputs to offer, from 0 to 1. If it's 0, the queue offers none of them.",
     ),
     reviewers: described(v.optional(wholeNumber(1, MAX_REVIEWERS)), 'How many people review each output'),
     blind: described(
@@ -68,11 +68,11 @@ export const putReviewPolicy = endpoint({
   body: v.strictObject({
     default: described(
       v.optional(StepFields, {}),
-      "Applies to the steps that `steps` doesn't name. Without it, the queue offers every output to one reviewer; missing fields have the same effect.",
+      "Applies to steps that aren't in `steps`. By default, the queue offers every output to one reviewer. The same defaults apply to missing fields.",
     ),
     steps: described(
       v.optional(Steps, {}),
-      `Keyed by step, under any of its names; at most ${MAX_POLICY_STEPS}. Missing fields are taken from \`default\`.`,
+      `Keyed by any of a step's names; at most ${MAX_POLICY_STEPS} entries. Missing fields are taken from \`default\`.`,
     ),
     always: v.optional(AlwaysRules, []),
   }),
@@ -110,7 +110,7 @@ export const putReviewPolicy = endpoint({
   return { status: 200, body: toReviewPolicy(policy) }
 })
 
-/** A step's policy, with the fields that a request gives. */
+/** A step's policy, changed by the fields that a request sets. */
 const withFields = (
   policy: StepPolicy,
   { sample, reviewers, blind }: v.InferOutput<typeof StepFields>,

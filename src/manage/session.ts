@@ -46,7 +46,7 @@ export const Session = v.object({
   ),
   actorId: described(
     Uuid,
-    "The ID on the caller's reviews and comments: the user's, or the key's if it acts for no user",
+    "The ID on the caller's reviews and comments: the user's, or the key's if the key acts for no user",
   ),
   scopes: v.array(v.picklist(SCOPES)),
   actsAs: ActsAs,
@@ -100,7 +100,7 @@ export const beginSession = endpoint({
   return { status: 201, body: await toSession(store, caller), session: secret, location: '/api/session' }
 })
 
-/** 401 if the link is used, expired, or unknown; 429 if an address tries too many. */
+/** 401 if the link is unknown, expired, or already used. 429 if an address tries too many links. */
 async function openWithLink(
   unscoped: UnscopedStore,
   link: string,
@@ -131,7 +131,7 @@ export const listOwnOrganizations = endpoint({
   method: 'GET',
   path: '/api/session/organizations',
   summary: "List a Cloudflare Access user's organizations",
-  description: 'Send the slug of one of them in `x-org-slug`.',
+  description: 'To choose an organization, send its slug in `x-org-slug`.',
   scope: 'public',
   managesSession: true,
   isLimitedByAddress: true,

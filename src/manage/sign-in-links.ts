@@ -34,7 +34,7 @@ export const createSignInLink = endpoint({
 }).handle(async ({ body: { expiresInSeconds }, caller, store, act, now }) => {
   if (caller.keyId === null)
     throw forbidden('A sign-in link needs a key, but you signed in through Cloudflare Access without one')
-  // Otherwise, anybody who once had a session could renew it forever.
+  // Otherwise, anyone who has ever had a session could renew it forever.
   if (caller.sessionExpiresAt !== null) throw forbidden("A session can't create a link; use the key itself")
   const { secret, hash } = await makeToken()
   const expiresAt = now + 1000 * expiresInSeconds

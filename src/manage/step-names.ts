@@ -14,7 +14,7 @@ import { type Clash, hasPersonsSettings, type OnePerStep, saveStepNames } from '
 import { changingTexts } from '../store/texts/near-texts.ts'
 import { Name } from './wire.ts'
 
-/** The size of a body with as many names as possible. Each character of a name may take two escapes. */
+/** The size of a body with the maximum number of names. Each character of a name may need two escapes. */
 const MAX_STEP_NAMES_BYTES = MAX_STEP_NAMES * 2 * escaped(2 * MAX_NAME_LENGTH) + ENVELOPE_BYTES
 
 const Names = v.pipe(
@@ -76,14 +76,14 @@ export const putStepNames = endpoint({
   },
 }).handle(async ({ params, body: { names }, caller, store, act, unscoped }) => {
   const project = await selectedProject({ caller, store, unscoped }, params)
-  // Otherwise, an agent could rename a step to escape its gate, or rename other steps into its dataset.
+  // Otherwise, an agent could rename a step to escape its gate, or add the outputs of other steps to its dataset.
   if (caller.actsAs !== 'person' && (await hasPersonsSettings(store, project))) requirePerson(caller)
   const clashing = await changingTexts(store, () => saveStepNames(store, act, project, names))
   if (clashing.length > 0) throw conflictFields(CLASH, clashDetails(clashing))
   return { status: 200, body: { names: Object.fromEntries(names) } }
 })
 
-/** Names each conflict, at its renamed step. */
+/** Describes each conflict at the renamed step that causes it. */
 function clashDetails(clashing: readonly Clash[]): ErrorDetail[] {
   const inOrder = clashing.toSorted((left, right) => compareCodePoints(left.name, right.name))
   const groups = Map.groupBy(inOrder, ({ kind, newName }) => `${kind} ${newName}`)

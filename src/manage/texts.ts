@@ -51,7 +51,7 @@ export const TOO_MUCH = `All versions together are limited to ${MAX_VERSIONS_BYT
 export const HAS_GATE = 'The step has a gate, so a new version has to meet it before it can become active'
 export const NO_VERSION = 'There is no version with this ID'
 
-/** The project in a body. 404 if it doesn't exist, 403 if the key can't access it. */
+/** The project with the slug from a body. 404 if it doesn't exist, 403 if the key can't access it. */
 export async function namedProject(
   { caller, store }: { caller: Caller; store: Store },
   projectSlug: string,
@@ -62,7 +62,7 @@ export async function namedProject(
   return project
 }
 
-/** A version in a body. */
+/** A version as sent in a body. */
 interface VersionBody {
   content: string
   outputSchema?: JsonObject | undefined
@@ -70,7 +70,7 @@ interface VersionBody {
   createdAt?: number | undefined
 }
 
-/** Converts a body's version to the store's form. 403 if the caller sets its time and isn't a person. */
+/** Converts the version in a body to the store's form. 403 if the body sets a time and the caller isn't a person. */
 export function versionDraft(
   { content, outputSchema, note, createdAt }: VersionBody,
   { caller, now }: { caller: Caller; now: number },
@@ -89,8 +89,8 @@ export function versionDraft(
 }
 
 /**
- * Adds a version. 422 if all versions would be too large for one response, 404 if the text has been deleted, 409 if a
- * version that should become active must meet a gate first.
+ * Adds a version. 422 if all versions would be too large for one response, 404 if the text has been deleted, 409 if the
+ * version should become active but has to meet a gate first.
  */
 export async function addTextVersion(
   store: Store,

@@ -89,8 +89,8 @@ interface Deletion {
 }
 
 /**
- * Deletes the traces in one database that the caller may delete. Returns a function that throws for any other trace:
- * 403 if it's in a project that the caller's key isn't for, else 404.
+ * Deletes those of one database's traces that the caller may delete. Returns a function that throws for any other
+ * trace: 403 if the caller's key can't access its project, else 404.
  */
 async function removeTraces(
   { caller, store, act, enqueue }: Deletion,

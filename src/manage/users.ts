@@ -75,7 +75,7 @@ export const updateUser = endpoint({
   path: '/api/users/{userId}',
   summary: 'Update a user',
   description:
-    'The ID, the records, and omitted fields stay unchanged. Only a person may change `adjudicator`, which takes effect within 30 seconds.',
+    "The ID, the user's records, and omitted fields stay unchanged. Only a person may change `adjudicator`, which takes effect within 30 seconds.",
   scope: 'manage',
   params: v.object({ userId: Uuid }),
   body: v.strictObject({
@@ -106,7 +106,7 @@ export const deleteUser = endpoint({
   path: '/api/users/{userId}',
   summary: 'Delete a user',
   description:
-    'Revokes the keys that act for the user, clears the name and email, and keeps the records under a random ID.',
+    "Revokes the keys that act for the user, clears the user's name and email, and keeps the user's records under a random ID.",
   scope: 'manage',
   params: v.object({ userId: Uuid }),
   responses: { 200: v.object({ id: Uuid }) },

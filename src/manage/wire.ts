@@ -40,12 +40,12 @@ export const ApiKey = v.object({
   revokedAt: v.nullable(IsoTime),
   replacedBy: v.pipe(
     v.nullable(Uuid),
-    v.metadata({ description: 'The key that replaced this one. Null if it was not rotated.' }),
+    v.metadata({ description: "The key that replaced this one. Null if this key hasn't been rotated." }),
   ),
   createdAt: IsoTime,
 })
 
-/** A newly created key. Its secret is shown only this once. */
+/** A newly created key. Its secret is never shown again. */
 export const ApiKeyWithSecret = v.object({
   ...ApiKey.entries,
   key: v.pipe(v.string(), v.metadata({ description: 'The secret, shown only once' })),

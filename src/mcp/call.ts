@@ -8,7 +8,7 @@ import type { Store } from '../store/core/store.ts'
 import { type Answer, answerOf, errorAnswer, errorIn, partOf } from './answer.ts'
 import { isAllowed, isReading, lacksProject, requestOf, scopesOf, type Tool } from './tool.ts'
 
-/** Who calls tools, and with what. The caller acts as an agent. */
+/** The context of tool calls. The caller acts as an agent. */
 export interface Session {
   caller: Caller
   store: Store
@@ -17,8 +17,8 @@ export interface Session {
 }
 
 /**
- * Calls a tool: sends the request to its endpoint, as the caller, who has already paid for it with a token. Every error
- * is an answer that the agent can read.
+ * Calls a tool by sending a request to its endpoint. The request doesn't take another token from the caller, because
+ * the message already took one. Returns every error as an answer that the agent can read.
  */
 export async function callTool(tool: Tool, sent: JsonObject, session: Session): Promise<Answer> {
   const { caller, store, runtime } = session
@@ -31,7 +31,7 @@ export async function callTool(tool: Tool, sent: JsonObject, session: Session): 
     if (response.ok) return await answerOf(response, part, isReading(tool))
     return errorAnswer(await errorIn(response), adviceFor(response))
   } catch (error) {
-    // Logs the error if it's our fault, like any other.
+    // Logs the error if it's our fault, as for any other request.
     const response = errorResponse(error, runtime.requestId)
     return errorAnswer(await errorIn(response), adviceFor(response))
   }
@@ -41,7 +41,10 @@ export async function callTool(tool: Tool, sent: JsonObject, session: Session): 
 async function projectRequired(store: Store) {
   const projects = await listProjects(store, null, { limit: MAX_NAMED_PROJECTS, after: 0 })
   const slugs = projects.map(({ slug }) => slug).join(', ')
-  return badRequest(`is required, because this key is for all projects. They are: ${slugs || 'none yet'}`, 'project')
+  return badRequest(
+    `is required, because this key is for all projects. The projects are: ${slugs || 'none yet'}`,
+    'project',
+  )
 }
 
 /** What an agent can do about an error. */
@@ -54,7 +57,7 @@ function adviceFor({ status, headers }: Response): string {
     case 429:
       return `Call it again in ${seconds ?? 60} seconds.`
     case 403:
-      return 'This key may not do that. If only a person is allowed to, ask one to do it in the app.'
+      return "This key isn't allowed to do that. If only people can do it, ask someone to do it in the app."
     case 404:
       return "It doesn't exist, or it no longer exists."
     default:

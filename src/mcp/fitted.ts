@@ -94,7 +94,7 @@ class Fitting {
 interface Child {
   name: string
   item: Json
-  /** The bytes around the child: its name, and what separates it from the next one. */
+  /** The bytes around the child: its name and the separators. */
   overhead: number
 }
 
@@ -107,7 +107,7 @@ function childrenOf(value: Json): Child[] | undefined {
 
 const sizeOfText = (text: string): number => utf8Length(JSON.stringify(text))
 
-/** The most that each value may take if all of them together may take `bytes`. */
+/** The maximum size of each value if all values together may take up `bytes`. */
 function fairShare(sizes: readonly number[], bytes: number): number {
   let [left, count] = [bytes, sizes.length]
   for (const size of sizes.toSorted((one, other) => one - other)) {
@@ -132,6 +132,6 @@ export function valueAt(root: Json, pointer: string): Json | undefined {
   return value
 }
 
-/** How far an offset into a value can go. */
+/** The end of a value: an offset has to be less than this. */
 export const lengthOf = (value: Json): number =>
   typeof value === 'string' ? value.length : (childrenOf(value)?.length ?? 0)

@@ -28,7 +28,7 @@ const contract = {
   path: '/mcp',
   summary: 'Send a Model Context Protocol message',
   description:
-    'The streamable HTTP transport, without sessions or event streams: each request is one JSON-RPC message. Needs a key in a header, and shows only the tools that its scopes allow. Any key acts as an agent here. Pages on other origins may not call this. An error in a message is a JSON-RPC error.',
+    'The streamable HTTP transport, without sessions or event streams: each request is one JSON-RPC message. Needs a key in a header, and shows only the tools that its scopes allow. Any key acts as an agent here. Pages on other origins may not call this. Errors in a message are reported as JSON-RPC errors.',
   scope: SCOPES,
   isForPrograms: true,
   body: Message,
@@ -45,8 +45,8 @@ const contract = {
 } as const satisfies Contract
 
 /**
- * Only a key in a header counts, never a session or an Access sign-in, which browsers add on their own. That's also
- * what protects a local server from DNS rebinding, where a page makes its own domain point here: it has no key to send.
+ * Accepts only a key in a header, never a session or an Access sign-in, which browsers send automatically. This also
+ * protects a local server from DNS rebinding: a page that points its own domain at the server has no key to send.
  */
 const protocol: Protocol<Response> = {
   ...json,

@@ -3,8 +3,8 @@ import { MAX_SHOWN_NAME_LENGTH } from '../limits.ts'
 
 /**
  * Characters that people don't see but models and terminals read: control characters, text-direction marks, zero-width
- * spaces, and tags, which can spell whole sentences. Leaves out the joiners and variation selectors that scripts and
- * emoji need.
+ * spaces, and tags, which can spell whole sentences. Doesn't match the joiners and variation selectors that some
+ * scripts and emoji need.
  */
 const INVISIBLE = /[[\p{Cc}\p{Default_Ignorable_Code_Point}\p{Zl}\p{Zp}]--[\t\n\r\u200c\u200d\ufe00-\ufe0f]]/gv
 
@@ -15,7 +15,7 @@ const withVisibleCharacters = (text: string): string =>
     return `[U+${code}]`
   })
 
-/** A value with all its text and field names in that form. Truncates long names. */
+/** A value with the invisible characters in its text and field names made visible. Truncates long field names. */
 export function safeValue(value: Json): Json {
   if (typeof value === 'string') return withVisibleCharacters(value)
   if (Array.isArray(value)) return value.map(safeValue)

@@ -1,6 +1,6 @@
 /**
  * The parts of the MCP SDK that we use. Import the SDK only through this file, and this file only dynamically. The SDK
- * then loads with the first message instead of at isolate startup. In Workers, it validates with
+ * then loads with the first message instead of at isolate startup. In Workers, the SDK validates with
  * `@cfworker/json-schema`.
  */
 export {

@@ -13,8 +13,8 @@ and change datasets and gates.`
 const loadSdk = loadOnce(() => import('./sdk.ts'))
 
 /**
- * Responds to one message. Both the revision of 2026-07-28 and the earlier ones are served without sessions, so each
- * message gets a server of its own, and any isolate can respond.
+ * Responds to one message. Serves both the 2026-07-28 revision of the protocol and earlier ones without sessions. So
+ * each message gets its own server, and any isolate can respond.
  */
 export async function respond(message: object, session: Session): Promise<Response> {
   const sdk = await loadSdk()
@@ -26,7 +26,7 @@ export async function respond(message: object, session: Session): Promise<Respon
   const allowed = tools.filter(tool => isAllowed(tool, session.caller))
   server.setRequestHandler('tools/list', () => ({ tools: allowed.map(describeTool) }))
   server.setRequestHandler('tools/call', async ({ params }) => {
-    // For a tool that the key may not use, the error names the scope.
+    // Searches all tools, so the error for a tool that the key can't use names the missing scope.
     const tool = tools.find(({ name }) => name === params.name)
     if (!tool) throw new sdk.ProtocolError(sdk.ProtocolErrorCode.InvalidParams, 'There is no such tool')
     return { ...(await callTool(tool, argumentsIn(params.arguments), session)) }
@@ -39,7 +39,7 @@ export async function respond(message: object, session: Session): Promise<Respon
     await server.connect(transport)
     return transport.handleRequest(request, { parsedBody: message })
   }
-  // Nothing here ever changes while a client listens, so there's nothing to subscribe to.
+  // The list of tools never changes while a client is connected, so there's nothing to subscribe to.
   let failure: Error | undefined
   const handler = sdk.createMcpHandler(() => server, {
     legacy: 'reject',
@@ -55,8 +55,8 @@ export async function respond(message: object, session: Session): Promise<Respon
 }
 
 /**
- * The request as the SDK wants it. Its body has been read. Every response is JSON, so clients that don't accept event
- * streams work too.
+ * The request in the form that the SDK requires, without the body, which has already been read. Sets `accept` to what
+ * the SDK demands: every response is JSON, so clients that don't accept event streams work too.
  */
 function messageRequest({ url, headers, signal }: Request): Request {
   const accepting = new Headers(headers)

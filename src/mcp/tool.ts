@@ -10,16 +10,16 @@ import { PROJECT_HEADER } from '../ingest/project.ts'
 
 /**
  * A tool is a name for an endpoint. A call to the tool is a request to that endpoint, so scopes, tenancy, blindness,
- * validation, and timeouts are the endpoint's, and a tool can't forget one.
+ * validation, and timeouts are the endpoint's, and no tool can bypass them.
  */
 export interface Tool {
-  /** Agents' settings and prompts use it, so never change it. */
+  /** Never change a tool's name, because agents' settings and prompts refer to it. */
   readonly name: string
   readonly title: string
   /** Says what the call changes. */
   readonly description: string
   readonly endpoint: Endpoint
-  /** The query parameters and body fields that agents may set, besides those in the path. */
+  /** The query parameters and body fields that agents may set, in addition to the path parameters. */
   readonly offers: readonly string[]
   /** Values for other parameters and fields, which agents can't change. */
   readonly fixed?: Readonly<Record<string, string | boolean>>
@@ -29,15 +29,15 @@ export interface Tool {
   readonly shown?: Readonly<Record<string, JsonObject>>
   /** The arguments in `shown` that are required. */
   readonly required?: readonly string[]
-  /** Whether these arguments need a project, if the endpoint takes one. Default: they do. */
+  /** Whether a call with these arguments needs a project, if the endpoint accepts one. Default: true. */
   readonly needsProject?: (sent: JsonObject) => boolean
-  /** Whether calling it again with the same arguments changes nothing more. Default: whether it only reads. */
+  /** Whether repeating a call with the same arguments changes nothing more. Default: true if the tool only reads. */
   readonly isIdempotent?: boolean
-  /** Whether it replaces or ends something. */
+  /** Whether a call replaces or ends something. */
   readonly isDestructive?: boolean
 }
 
-/** The arguments of every tool that reads, which choose the part of the response to show. */
+/** The arguments that choose which part of the response to show. Every tool that reads has them. */
 const PART = {
   path: {
     type: 'string',
@@ -46,7 +46,7 @@ const PART = {
   offset: {
     type: 'integer',
     minimum: 0,
-    description: 'Where to continue in that part: the `continuesAt` of the previous answer',
+    description: 'Where to continue in that part: the `continuesAt` from the previous answer',
   },
 } as const satisfies Record<string, JsonObject>
 
@@ -81,7 +81,7 @@ const hasField = (schema: object | undefined, name: string): boolean =>
 
 const isRecord = (value: unknown): value is object => typeof value === 'object' && value !== null
 
-/** Whether a call has to name a project, because the caller's key may use several. */
+/** Whether a call lacks the project that it has to name because the caller's key isn't limited to one project. */
 export const lacksProject = (tool: Tool, sent: JsonObject, { project }: Pick<Caller, 'project'>): boolean =>
   takesProject(tool) && !project && (sent.project ?? null) === null && (tool.needsProject?.(sent) ?? true)
 
@@ -105,7 +105,7 @@ export function describeTool(tool: Tool) {
   }
 }
 
-/** Short, because every conversation holds it once per tool. */
+/** Kept short, because every conversation contains it once per tool. */
 const OUTPUT = {
   type: 'object' as const,
   properties: { notice: { type: 'string' }, data: {}, shortened: { type: 'array' } },
@@ -173,8 +173,8 @@ const METADATA = {
 }
 
 /**
- * The request that a call makes to a tool's endpoint. 400 if the tool doesn't take one of the arguments, or if one
- * can't be sent there.
+ * The request that a call makes to a tool's endpoint. 400 if an argument is unknown, missing, or of a type that can't
+ * be sent.
  */
 export function requestOf(
   tool: Tool,
@@ -191,7 +191,7 @@ export function requestOf(
   const faults: ErrorDetail[] = []
   const scalar = (argument: string, value: Json): string => {
     if (typeof value === 'object') faults.push({ path: argument, message: 'must be a string' })
-    // Half a character can't be in a URL.
+    // A URL can't contain half of a surrogate pair.
     return String(value).toWellFormed()
   }
   const put = (argument: string, value: Json, place: Place) => {
@@ -208,7 +208,7 @@ export function requestOf(
   }
 
   const own: JsonObject = project && takesProject(tool) ? { project: project.slug } : {}
-  // Models send null for an argument that they don't use. Only a body's value can really be null.
+  // Models send null for arguments that they don't use. Only a value in the body can really be meant as null.
   const given = Object.entries(withoutPart(tool, sent)).filter(
     ([argument, value]) => value !== null || (places.get(argument)?.in === 'body' && argument !== 'project'),
   )
@@ -236,7 +236,7 @@ export function requestOf(
   return { request, params }
 }
 
-/** The arguments that are for the endpoint. */
+/** The arguments to send to the endpoint: all except those that choose a part of the response. */
 function withoutPart(tool: Tool, sent: JsonObject): JsonObject {
   if (!isReading(tool)) return sent
   const { path: _, offset: __, ...others } = sent

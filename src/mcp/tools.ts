@@ -101,7 +101,7 @@ export const tools: readonly Tool[] = [
     name: 'next_review_item',
     title: 'Get the next output to review',
     description:
-      "Shows the next output in the review queue. Doesn't claim it, so people can review it at the same time. A suggestion leaves it in the queue; pass nextCursor as cursor to continue. Changes nothing.",
+      "Shows the next output in the review queue. Doesn't claim it, so people can review it at the same time. Suggesting a decision leaves the output in the queue; to continue, pass nextCursor as cursor. Changes nothing.",
     endpoint: getReviewQueue,
     offers: ['cursor', 'order', 'stepId', 'name', 'rating', 'from', 'to', 'metadata'],
     fixed: { limit: '1' },
@@ -118,14 +118,14 @@ export const tools: readonly Tool[] = [
         type: 'string',
         enum: [...DECISIONS, 'reset'],
         description:
-          "accept: the output is right. correct: approvedOutput is what's right. reset: the review should start over.",
+          'accept: the output is right. correct: approvedOutput is the right output. reset: the review should start over.',
       },
       approvedOutput: { description: 'For correct: the output as it should be, as any JSON value' },
       comment: { type: 'string', maxLength: MAX_COMMENT_LENGTH, description: 'The reason for the decision' },
       errorType: {
         type: 'string',
         maxLength: MAX_NAME_LENGTH,
-        description: 'What the output got wrong: the name of a type in list_error_types',
+        description: 'What the output got wrong: the name of a type from list_error_types',
       },
       force: {
         type: 'boolean',
@@ -148,7 +148,7 @@ export const tools: readonly Tool[] = [
     name: 'attribute_trace',
     title: 'Find the cause of a wrong output',
     description:
-      "Asks the attribution engine which step of a trace caused a person's objection. Stores its answer, which can cost a model call; without new data, returns the previous answer. If the status is pending, call get_attribution later.",
+      "Asks the attribution engine which step of a trace caused a person's objection. Stores its answer, which can cost a model call; if there's no new data, returns the previous answer. If the status is pending, call get_attribution later.",
     endpoint: attributeTrace,
     offers: [],
     isIdempotent: true,
@@ -235,7 +235,7 @@ export const tools: readonly Tool[] = [
     name: 'list_experiment_items',
     title: "List an experiment's items",
     description:
-      "Lists an experiment's items with what's expected, the candidate's outputs, and how they differ. Changes nothing.",
+      "Lists an experiment's items with the expected outputs, the candidate's outputs, and how they differ. Changes nothing.",
     endpoint: listExperimentItems,
     offers: ['outcome', 'change', 'judgment', 'pending', 'split', 'errorType', 'itemId', 'problemId', ...page],
     defaults: { limit: 5 },

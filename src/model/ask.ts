@@ -12,9 +12,9 @@ export interface Question<Answer> {
    * task.
    */
   instructions: string | null
-  /** What the task is about. */
+  /** The data that the task is about. */
   material: string
-  /** Names the answer. */
+  /** A name for the answer. */
   name: string
   /** The schema of the answer, for providers that enforce it. Null if the answer is text. */
   schema: JSONSchema7 | null
@@ -87,7 +87,7 @@ export interface Usage {
 
 const UNKNOWN: Usage = { inputTokens: undefined, outputTokens: undefined }
 
-/** What calls used, and what that costs. */
+/** The tokens that calls used, and what they cost. */
 export function costOf(usages: readonly Usage[], prices: Prices | null): Asked<never>['cost'] {
   const inputTokens = sum(usages.map(({ inputTokens }) => inputTokens))
   const outputTokens = sum(usages.map(({ outputTokens }) => outputTokens))
@@ -153,7 +153,7 @@ async function generate(
     })
     const { text, usage, finishReason } = result
     if (text === '') return { fault: faultOf(finishReason), usage }
-    // A getter, which throws if the text isn't JSON.
+    // This is a getter that throws if the text isn't JSON.
     return { value: result.output, usage }
   } catch (error) {
     if (NoObjectGeneratedError.isInstance(error))

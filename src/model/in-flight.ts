@@ -1,6 +1,6 @@
 /**
- * Runs a task for each item, up to `size` at once, and reads items only when it can start them. After an error, it
- * starts no more tasks. Throws the first error once every task has ended, so that none is cut off.
+ * Runs a task for each item, up to `size` at once, and reads an item only when its task can start. After an error,
+ * starts no more tasks. Throws the first error once every running task has ended, so no task is cut off.
  */
 export async function runInFlight<Item>(
   items: AsyncGenerator<Item>,

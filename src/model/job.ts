@@ -17,7 +17,7 @@ import { LeaseLost, whileHeld } from './lease.ts'
 
 /** What ties a run to its job. */
 export interface TaskContext {
-  /** Aborts when another run takes over the job, or when it's canceled. */
+  /** Aborts when another run takes over the job, or when the job is canceled. */
   signal: AbortSignal
   /**
    * Extends the lease on the job and counts a model call. Call this before each model call.
@@ -29,8 +29,8 @@ export interface TaskContext {
 }
 
 /**
- * How a run ended. `done`: the job is over, with a result as JSON. `continue`: it ran long enough, and another run
- * continues. `wait`: another run continues later, for a reason that users see.
+ * How a run ended. `done`: the job is over, with a result as JSON. `continue`: the run lasted long enough, and another
+ * run continues the work. `wait`: another run continues it later, for a reason that users see.
  */
 export type TaskOutcome =
   | { state: 'done'; result: string | null }
@@ -50,7 +50,7 @@ export interface ModelTask {
   failed?: (store: Store, job: ModelJobName, now: number) => Promise<void>
 }
 
-/** Whether the job needs another message, and when. Undefined if it has ended or waits for cron. */
+/** When the job needs another message. Undefined if it needs none, because it has ended or waits for cron. */
 export type NextRun = { at: number } | undefined
 
 const UNAVAILABLE = "The database or object storage didn't respond"
@@ -128,7 +128,7 @@ async function release(store: Store, job: Pick<ModelJob, 'kind' | 'subject' | 't
   }
 }
 
-/** The reason for an error, in words that anyone may read. */
+/** The reason for an error, in words that are safe to show to anyone. */
 function reasonOf(error: unknown): string {
   if (error instanceof JobError) return error.message
   return isUnavailable(error) ? UNAVAILABLE : FAILED

@@ -1,6 +1,6 @@
 import { logFault } from '../http/errors.ts'
 
-/** What a task that holds a job needs to know. */
+/** How a task keeps its hold on a job. */
 export interface Held {
   /** Aborts when another run takes over the job, or when the job is canceled. */
   signal: AbortSignal

@@ -23,7 +23,7 @@ interface Field {
 
 /** A line to show a model. */
 export interface Item extends Line {
-  /** The short line to show if there's no space for this one. An item without it may be left out. */
+  /** The short line to show if there's no space for the full one. An item without an outline may be left out. */
   outline?: Line
   /** 0: what the question is about; 1: what led to it; 2: everything else. */
   rank: Rank
@@ -40,7 +40,7 @@ const PREVIEW = 256
 export const LONGEST_QUOTE = 512
 const QUOTES = [LONGEST_QUOTE, 384, 256, 192, 128, 96, 64, 48] as const
 const SHORTEST_QUOTE = 24
-/** The share of the space that an outline may take, and its share with the shortest quotes. */
+/** The share of the space that outlines may take, and the share if their quotes have the shortest length. */
 const OUTLINE_SHARE = 1 / 2
 const SHORTEST_OUTLINE_SHARE = 3 / 4
 
@@ -70,15 +70,15 @@ export function newLine(
 
 /**
  * Chooses how much of each item to show within `maxTokens`: everything, if it fits. Otherwise shows an outline of all
- * items that have one, with quotes as long as half the space allows, because a cause can be anywhere. Then it shows the
- * items of each rank in full, or else truncates all of them to the same size to fit two thirds of the remaining space,
- * and leaves the rest to the next ranks. If a rank doesn't fit even as previews, only the nearest items become
- * previews. `outlinedAs` is the plural of what the outlines are about.
+ * items that have one, with the longest quotes that fit in half the space, because a cause can be anywhere. Then it
+ * shows the items of each rank in full, or else truncates the values of all of them to the same size, so that they take
+ * two thirds of the remaining space and leave the rest for the next ranks. If a rank doesn't fit even as previews, only
+ * the nearest items become previews. `outlinedAs` is the plural of what the outlines are about.
  */
 export function* fitMaterial(items: readonly Item[], maxTokens: number, outlinedAs = 'steps'): Work<Material> {
   const shown = new Map<Item, { line: Line; level: number; cost: number }>()
   let left = maxTokens
-  /** The extra tokens that showing an item this way takes. */
+  /** The number of extra tokens that it takes to show an item this way. */
   const added = (item: Item, line: Line, level: number) => cost(line, level) - (shown.get(item)?.cost ?? 0)
   const show = (item: Item, line: Line, level: number) => {
     left -= added(item, line, level)
@@ -151,7 +151,7 @@ function cost({ head, fields, isQuote }: Line, level: number): number {
 
 function textOf({ head, fields, isQuote }: Line, level: number): string {
   const shown = fields.map(field => `"${field.name}":${shownValue(field, level, isQuote)}`)
-  // An empty head is just the brace.
+  // An empty head is just the opening brace.
   return `${[head, ...shown].join().replace(/^\{,/, '{')}}`
 }
 

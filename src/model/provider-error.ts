@@ -2,7 +2,8 @@ import { JobError } from '../domain/job-error.ts'
 import { MAX_RETRY_DELAY_SECONDS } from '../limits.ts'
 
 /**
- * The provider's own error. `status` is undefined if it sent no response, so nobody knows whether the call was billed.
+ * An error from the provider. `status` is undefined if it sent no response, so nobody knows whether the call was
+ * billed.
  */
 export class ProviderError extends JobError {
   readonly status: number | undefined
@@ -17,7 +18,7 @@ export class ProviderError extends JobError {
   }
 }
 
-/** An error about a setting, which is final because the operator has to fix the setting first. */
+/** An error caused by a setting. The error is final, because the operator has to fix the setting first. */
 export const misconfigured = (message: string) => new JobError(message, { isFinal: true })
 
 /** Statuses that a retry of the same request would return again. */

@@ -13,7 +13,7 @@ export interface Prices {
 
 /** A deployment's model settings, validated. */
 export interface ModelSettings {
-  /** `ATTRIBUTION_MODEL`, which results name as their engine. */
+  /** `ATTRIBUTION_MODEL`. Results give this name as their engine. */
   name: string
   /** Loads the provider's code, which a deployment without a model never runs. */
   open: () => Promise<LanguageModel>
@@ -31,7 +31,7 @@ const PROVIDERS: ReadonlyMap<string, Provider> = new Map([
 
 const OPENAI_URL = 'https://api.openai.com/v1'
 
-/** The model of a deployment that binds Workers AI and names no model. */
+/** The model to use if a deployment binds Workers AI but doesn't name a model. */
 const WORKERS_AI_MODEL = 'workers-ai/@cf/meta/llama-3.3-70b-instruct-fp8-fast'
 
 /** The name of the configured model: `ATTRIBUTION_MODEL`, or else a Workers AI model, if Workers AI is bound. */

@@ -2,7 +2,7 @@ import type { Json } from '../domain/json.ts'
 import { utf8Length } from '../domain/text.ts'
 import { BYTES_PER_TOKEN } from '../limits.ts'
 
-/* Text from traces in a form that a model can read but that can't give it instructions. */
+/* Writes text from traces in a form that a model can read but won't mistake for its own instructions. */
 
 /**
  * Matches tokens that mark the start or end of a turn, a message, or a tool call in chat templates: in ChatML, Qwen,
@@ -28,7 +28,9 @@ export const withControlTokens = (text: string): string =>
 
 const escaped = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 
-/** Serializes a value on a single line. Escapes what some readers treat as line breaks, and control tokens. */
+/**
+ * Serializes a value on a single line. Escapes control tokens, and characters that some readers treat as line breaks.
+ */
 export const quotedJson = (value: Json): string =>
   withoutControlTokens(JSON.stringify(value).replace(/[\u0085\u2028\u2029]/g, escaped))
 

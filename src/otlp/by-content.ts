@@ -8,9 +8,9 @@ import { MAX_EXPORT_BYTES } from '../limits.ts'
 const MAX_FIELD_BYTES = 512
 
 /**
- * Creates a trace or takes an export, because exporters configured with `{base_url}/api` send to `postTrace`'s path.
- * Protobuf bodies, and JSON bodies whose first field belongs to an export, go to `exportTraces`, in any content
- * encoding. Everything else is a trace, which `exportTraces` would accept as an empty export.
+ * Creates a trace or accepts an export, because exporters configured with `{base_url}/api` send to `postTrace`'s path.
+ * Protobuf bodies, and JSON bodies whose first field belongs to an export, go to `exportTraces`, whatever their content
+ * encoding. Everything else is treated as a trace, because `exportTraces` would accept a trace as an empty export.
  */
 export const postTraceOrExport: Endpoint = {
   contract: postTrace.contract,
@@ -25,7 +25,7 @@ export const postTraceOrExport: Endpoint = {
 
 const loadExports = loadOnce(() => import('./traces.ts'))
 
-/** The endpoint for exports on this path. Loaded on the first export, like all code that reads exports. */
+/** The endpoint for exports on this path. Like all code that reads exports, it's loaded on the first export. */
 async function exportEndpoint(): Promise<Endpoint> {
   const { exportTraces } = await loadExports()
   return exportTraces.find(({ contract }) => contract.path === postTrace.contract.path) ?? postTrace
@@ -57,7 +57,7 @@ async function readStart(reader: ReadableStreamDefaultReader<Uint8Array>, length
       size += piece.byteLength
     }
   } catch {
-    // The body ended early. The endpoint reports this when it reads the whole request.
+    // The body ended early. The endpoint reports the error when it reads the whole request.
   }
   reader.cancel().catch(() => undefined)
   return start.subarray(0, size)

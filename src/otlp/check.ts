@@ -30,9 +30,9 @@ const isSpanId = (id: string): boolean => /^[0-9a-f]{16}$/.test(id) && !isNone(i
 const isNone = (id: string): boolean => /^0*$/.test(id)
 
 /**
- * Yields the valid spans, each with an end no earlier than its start, and counts the invalid ones by reason. Errors:
- * 400 if no span has an id. That happens if the export contains log records, whose fields have the same numbers as a
- * span's.
+ * Yields the valid spans, each with an end that isn't before its start, and counts the invalid ones by reason. Errors:
+ * 400 if no span has an id. That happens if the export actually contains log records, because their fields have the
+ * same numbers as those of spans.
  */
 export function* checkSpans(spans: Unread<UncheckedSpan>): Work<Decoded<TelemetrySpan>> {
   let hasIds: boolean | undefined
@@ -87,7 +87,9 @@ function* check<Unchecked, RecordType extends TelemetrySpan | TelemetryLog>(
   return { records, rejected }
 }
 
-/** Passes each record to `take`, which returns its weight. Yields after each turn's worth of weight. */
+/**
+ * Passes each record to `take`, which returns the record's weight. Yields whenever the weights add up to a turn's work.
+ */
 export function* paced<RecordType>(found: Unread<RecordType>, take: (read: () => RecordType) => number): Work<void> {
   let weight = 0
   for (const read of found) {

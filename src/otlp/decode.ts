@@ -21,7 +21,9 @@ export const decodeLogs = (body: Uint8Array, type: MediaType): Work<Decoded<Tele
     return yield* checkLogs(isJsonType(type) ? logsOfJson(yield* parseExport(body, 'logs')) : logsOfProtobuf(body))
   })
 
-/** Counts the data points of a metrics export. All are rejected, so nothing else is read. Errors: 400, 413. */
+/**
+ * Counts the data points of a metrics export. All data points are rejected, so nothing else is read. Errors: 400, 413.
+ */
 export const countDataPoints = (body: Uint8Array, type: MediaType): Work<number> =>
   decoded(function* () {
     return yield* isJsonType(type)

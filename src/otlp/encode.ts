@@ -79,6 +79,6 @@ const bytesField = (field: number, bytes: readonly number[]): number[] => [
   ...bytes,
 ]
 
-/** Encodes seven bits per byte, lowest first. The eighth bit says that more bytes follow. */
+/** Encodes seven bits per byte, lowest bits first. A set eighth bit means that more bytes follow. */
 const varint = (value: number): number[] =>
   value < 128 ? [value] : [(value % 128) | 128, ...varint(Math.floor(value / 128))]

@@ -16,7 +16,7 @@ const Export = v.pipe(
   v.looseObject({}),
   v.metadata({
     description:
-      'An OTLP/HTTP export, in JSON or protobuf (application/x-protobuf). It may be compressed with gzip, deflate, or zstd. The response uses the same encoding.',
+      "An OTLP/HTTP export, in JSON or protobuf (application/x-protobuf). It may be compressed with gzip, deflate, or zstd. The response is in the request's format.",
   }),
 )
 

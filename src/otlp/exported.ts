@@ -158,7 +158,7 @@ const jsonOf = (value: unknown): string | null => (value === undefined ? null : 
 
 /**
  * The prompt that a step used. Steps that call a model always use one, even if they don't name it. Other steps use one
- * only if they give its id. A number without a name refers to the step's own prompt.
+ * only if they give its id. A version number without a name refers to the step's own prompt.
  */
 function promptOf({ kind, stepId, prompt }: SpanStep): ExportedSpan['prompt'] {
   if (kind !== 'llm' && kind !== 'prompt' && prompt?.id === undefined) return null

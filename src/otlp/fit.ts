@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '../domain/json.ts'
 import { utf8Length } from '../domain/text.ts'
 import { MAX_ERROR_PATH_LENGTH, MAX_JSON_DEPTH, MAX_NAMED_TRUNCATIONS } from '../limits.ts'
 
-/** A cut in a value, for a report to the sender. */
+/** A cut in a value, to report to the sender. */
 interface Cut {
   /** The dotted path in the value; '' for the whole value. */
   path: string
@@ -27,7 +27,7 @@ const MIN_CONTAINER_BYTES = 256
  * size, such as `Once upon… [cut, 123456 bytes]`. Parts that are nested too deeply become JSON text.
  */
 export function fitted(value: Json, maxBytes: number): Fitted {
-  // Nearly every value is far smaller than the limit. This estimate shows that without serializing anything.
+  // Nearly every value is far smaller than the limit. This estimate shows that it fits without serializing anything.
   if (largestJson(value, maxBytes, 0) <= maxBytes) return { value, cuts: [] }
   const cuts: Cut[] = []
   const shallow = nestsTooDeep(value, 0) ? flattened(value, 0, '', cuts) : value
@@ -117,7 +117,7 @@ function shareOf(
   maxBytes: number,
   sizes: Map<Json, number>,
 ): number {
-  // With this many entries, there is no space for any of them, so don't sort them.
+  // There are so many entries that none of them fits, so don't sort them.
   if (entries.length * 2 > maxBytes) return 0
   let left = maxBytes
   for (const [key] of entries) left -= overhead(key)

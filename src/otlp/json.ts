@@ -18,8 +18,8 @@ import { CUT_VALUE, doubleValue, integerValue, isRemoteParent, objectValue, STAT
 
 /*
  * OTLP/JSON, read leniently: real senders deviate from the specification in ids, integers, enumerations, and empty
- * values. Only input whose data would silently be lost is rejected: a list of another signal's records or a misspelled
- * list name.
+ * values. Input is rejected only if its data would otherwise be lost silently: if it has a list of another signal's
+ * records or a misspelled list name.
  */
 
 /** The names of the nested lists that lead to a signal's records. */
@@ -294,7 +294,7 @@ function bigintOf(value: Json | undefined): bigint | undefined {
   return typeof value === 'string' && /^-?\d{1,20}$/.test(value) ? BigInt(value) : undefined
 }
 
-/** A number that doesn't matter much: anything invalid becomes 0. */
+/** A number that isn't essential, so anything invalid becomes 0. */
 function countOf(value: Json | undefined): number {
   const count = Number(typeof value === 'object' ? 0 : value)
   return Number.isSafeInteger(count) && count >= 0 ? count : 0
@@ -316,7 +316,7 @@ function enumeration<const Names extends readonly [string, ...string[]]>(
 
 const MAX_ID_BYTES = 16
 
-/** Replaces an unreadable id. The record is then rejected instead of being mistaken for one without an id. */
+/** Replaces an unreadable id, so the record is rejected instead of being mistaken for one without an id. */
 const UNREADABLE_ID = 'unreadable'
 
 /**
@@ -348,7 +348,7 @@ function bytesOf(value: Json): Uint8Array | undefined {
   return bytes.length === list.length ? Uint8Array.from(bytes.map(Number)) : undefined
 }
 
-/** Bytes as base64, as the specification requires. Encodes a list of bytes. */
+/** Bytes as base64. The specification requires senders to encode them. If a sender sent a list instead, encodes it. */
 function bytesText(of: JsonObject, name: string): string {
   const bytes = bytesOf(of[name] ?? null)
   return bytes ? $protobuf.util.base64.encode(bytes, 0, bytes.length) : text(of, name)

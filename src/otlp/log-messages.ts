@@ -56,7 +56,7 @@ export function reasonForNothing(log: TelemetryLog): string {
 
 /**
  * A key that is unique within a record's span and the same each time the record is sent: its time, its name, and a hash
- * of its content. Two records with the same time and content share a key; `recordKeys` makes their keys unique.
+ * of its content. Records with the same time, name, and content get the same key here; `recordKeys` tells them apart.
  */
 export async function recordKey(log: TelemetryLog): Promise<string> {
   const attributes = Object.fromEntries(log.attributes)

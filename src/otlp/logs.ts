@@ -21,8 +21,8 @@ import { factsOfLogs } from './trace-facts.ts'
 const ON_OTHER_TRACE = 'some messages were left out because their span belongs to another trace in the organization'
 
 /**
- * Stores the inputs and outputs that some clients send only as log records, as observations of spans that exist or
- * arrive later. Rejects and reports records without content.
+ * Some clients send inputs and outputs only as log records. Stores these as observations of spans, which may arrive
+ * later. Rejects and reports records without content.
  */
 export const exportLogs = exportEndpoints('logs', async context => {
   const { store, now } = context
@@ -80,7 +80,10 @@ interface ReadLog {
   messages: readonly SpanMessage[]
 }
 
-/** Makes one observation for each input message, because more may follow, and one for all of a span's answers. */
+/**
+ * Creates one observation for each input message, because more may follow, and a single one for all of a span's
+ * answers.
+ */
 async function observationsOf(project: Project, logs: readonly ReadLog[], now: number): Promise<ObservationDraft[]> {
   const bySpan = Map.groupBy(logs, ({ log }) => `${log.traceId}:${log.spanId}`)
   const entries = [...bySpan.values()].flatMap(spanLogs => {

@@ -158,7 +158,7 @@ class Readings {
     return undefined
   }
 
-  /** Everything that conventions take as the input or the output, best first. */
+  /** Everything that conventions recognize as the input or the output, best first. */
   contents(side: 'input' | 'output'): Json[] {
     const values = [...this.#readings.map(r => r[side]), ...this.#readings.map(r => r.fallback?.[side])]
     return values.filter(value => value !== undefined)
@@ -222,7 +222,10 @@ class Fit {
     return new Map(this.count(name, [...attributes], MAX_SPAN_ATTRIBUTES))
   }
 
-  /** The first parts whose attributes together stay within a span's limit. Each part counts as one more attribute. */
+  /**
+   * The first parts whose attributes together stay within a span's limit. Each part itself also counts as one
+   * attribute.
+   */
   parts<Part extends { attributes: Attributes }>(name: string, parts: readonly Part[]): readonly Part[] {
     let left = MAX_SPAN_ATTRIBUTES
     const end = parts.findIndex(({ attributes }) => {
@@ -264,7 +267,7 @@ function stepIdOf(
   return cutLength(name, MAX_NAME_LENGTH)
 }
 
-/** A different model doesn't make it a different step. */
+/** Calls of different models are the same step. */
 const withoutModel = (name: string, model: string | undefined): string =>
   model !== undefined && (name === model || name.endsWith(` ${model}`)) ? name.slice(0, -model.length).trim() : name
 
@@ -285,8 +288,8 @@ function errorOf(reader: SpanReader): JsonObject | undefined {
 }
 
 /**
- * The prompt of a model call or a prompt span. Spans around them repeat it, so their copies are ignored. Our own
- * attribute is the only one that counts on every span.
+ * The prompt of a model call or a prompt span. Spans around them repeat the prompt, so those copies are ignored. Only
+ * our own attribute is used on every span.
  */
 function promptOf(
   readings: Readings,
@@ -306,12 +309,13 @@ interface Known {
   model: string | undefined
   provider: string | undefined
   output: Json | undefined
-  /** The parameters in the request, if it has any besides the conversation. */
+  /** The parameters in the request. Empty if it has only the conversation. */
   parameters: JsonObject
 }
 
 /**
- * The states from conventions, plus derived ones: retrieved chunks from a retriever's output and a model call's config.
+ * The states from conventions, plus two derived ones: the retrieved chunks from a retriever's output, and a model
+ * call's config.
  */
 function stateOf(
   readings: Readings,

@@ -2,7 +2,7 @@ import { countDataPoints } from './decode.ts'
 import { exportEndpoints } from './endpoint.ts'
 import { Outcome } from './outcome.ts'
 
-/** Rejects all data points as OTLP specifies. A 404 would make clients log an error for each export. */
+/** Rejects all data points, in the way that OTLP specifies. A 404 would make clients log an error for each export. */
 export const exportMetrics = exportEndpoints('metrics', async ({ body }) => {
   const outcome = new Outcome()
   const count = await body.decode(countDataPoints)

@@ -21,7 +21,7 @@ export const modelUseOf = (said: {
   costUsd: validCost(said.cost && dollarsOf(said.cost)),
 })
 
-/** The total, or the sum of its parts, which instrumentations call input and output or prompt and completion. */
+/** The total, or the sum of its parts, which instrumentations call input and output, or prompt and completion. */
 function dollarsOf(cost: JsonObject): number | undefined {
   const total = numberOf(cost.total)
   if (total !== undefined) return total

@@ -8,8 +8,8 @@ import type { Source } from './reading/telemetry.ts'
 const PROJECT_ATTRIBUTE = 'openinference.project.name'
 
 /**
- * Groups records by project: the API key's project, or else the one that the request names, or else the one that each
- * resource names. Errors: the same as for all ingestion, and 400 if nothing names a project.
+ * Groups records by project: the API key's project, or else the project that the request names, or else the project
+ * that each record's resource names. Errors: the same as for all ingestion, and 400 if nothing names a project.
  */
 export async function byProject<RecordType extends { source: Source }>(
   context: ExportContext,

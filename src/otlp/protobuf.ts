@@ -37,7 +37,7 @@ interface Allowance {
 /** Reads the fields of a message. Limits their number, and replaces invalid UTF-8 instead of rejecting the export. */
 class ExportReader extends $protobuf.Reader {
   readonly #allowance: Allowance
-  /** How many values the current value is nested in. */
+  /** The number of values around the current value. */
   valueDepth = 0
 
   constructor(bytes: Uint8Array, allowance: Allowance) {
@@ -94,7 +94,9 @@ const decodeBoundedValue: DecodeValue = (reader, length, endTag, _, target) => {
 }
 AnyValue.decode = decodeBoundedValue
 
-/** Yields the spans of an ExportTraceServiceRequest one by one, without holding the decoded tree. Errors: 400, 413. */
+/**
+ * Yields the spans of an ExportTraceServiceRequest one by one, without keeping all of them in memory. Errors: 400, 413.
+ */
 export const spansOfProtobuf = (request: Uint8Array): Unread<UncheckedSpan> =>
   records(request, (reader, source) => spanOf(Span.decode(reader), source))
 

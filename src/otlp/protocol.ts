@@ -10,7 +10,10 @@ import { type MediaType, mediaTypeOf } from './media-type.ts'
 import type { Outcome } from './outcome.ts'
 import type { Signal } from './reading/telemetry.ts'
 
-/** An export's body, not read yet. It's never kept, because the decoded records are just as large. */
+/**
+ * An export's body that hasn't been read yet. Its bytes aren't kept after decoding, because the records are just as
+ * large.
+ */
 export class ExportBody {
   readonly #request: Request
 
@@ -26,8 +29,8 @@ export class ExportBody {
 }
 
 /**
- * OTLP/HTTP. Responses use the encoding of the request, the only one that exporters read. Our own faults become a 503,
- * which every exporter retries; some drop an export after a 500.
+ * OTLP/HTTP. Responses use the request's encoding, because exporters read no other. Our own faults become a 503, which
+ * every exporter retries; some drop an export after a 500.
  */
 export const otlp = (signal: Signal): Protocol<Outcome> => ({
   deadline: () => new Deadline(EXPORT_DEADLINE_MS, EXPORT_ATTEMPT_MS),

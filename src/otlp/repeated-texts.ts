@@ -2,9 +2,9 @@ import { MAX_SHARING_DEPTH } from '../limits.ts'
 import type { ExportedSpan } from '../store/spans/exported-spans.ts'
 
 /**
- * Offers each text in a trace for review once. If an agent or a call only passes on what a call below it returned, it's
- * offered only as the root, where the store compares texts. This function sees only one export, but a client sends a
- * wrapper right after what it wraps.
+ * Offers each text in a trace for review once. If an agent or a call only passes on what a call below it returned, it
+ * becomes `as_root`: it's offered only if it's the root, and for roots, the store compares texts. This function sees
+ * only one export, but a client sends a wrapper right after the span that it wraps.
  */
 export function offerOnce(spans: readonly ExportedSpan[]): ExportedSpan[] {
   const byId = new Map(spans.map(span => [span.id, span]))

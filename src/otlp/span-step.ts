@@ -56,7 +56,7 @@ export const outlineOf = ({
   step: { kind, stepId, isPending, feedback, trace },
 })
 
-/** Whether a span is the root of its trace. A pending span isn't, because its parent may still become known. */
+/** Whether a span is the root of its trace. A pending span isn't, because it may still turn out to have a parent. */
 export const isRootOf = ({ span, step }: SpanOutline): boolean =>
   !step.isPending && (span.parentSpanId === null || step.trace.isRoot === true)
 

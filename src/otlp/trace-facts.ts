@@ -29,7 +29,7 @@ export function factsOf(spans: readonly SpanOutline[]): SpanFacts {
 
 /**
  * Facts about the trace, read from log records: its time range, and that it belongs to an AI pipeline. Facts from spans
- * win.
+ * take precedence.
  */
 export function factsOfLogs(logs: readonly TelemetryLog[]): TraceFacts {
   const times = logs.map(({ timeNs }) => millisecondsOf(timeNs))

@@ -24,7 +24,7 @@ export const exportTraces = exportEndpoints('traces', async context => {
   const outcome = new Outcome()
   const changes = new ChangesInEach()
   for (const [project, spans] of await readSpans(context, outcome)) {
-    // Remove spans from the list before reading them, because their steps take as much memory.
+    // Remove spans from the list before reading them, because the resulting steps take up as much memory as the spans.
     while (spans.length > 0) {
       const exported = await exportedOf(project, spans.splice(0, MAX_WRITTEN_RECORDS), context.requestId)
       await save(context, project, exported, outcome, changes)
@@ -60,7 +60,8 @@ async function save(
 }
 
 /**
- * Stores people's judgments from spans as feedback. The feedback's ids are derived, so sending it again adds nothing.
+ * Stores people's judgments from spans as feedback. The feedback's ids are derived from the spans, so a span that's
+ * sent again adds nothing.
  */
 async function saveJudgments(
   { caller, store, now, enqueue }: ExportContext,

@@ -46,7 +46,7 @@ export function twinsIn(spans: readonly TelemetrySpan[]): Twins {
 
 const idOf = (span: TelemetrySpan, spanId: string | null): string => `${span.traceId}:${spanId}`
 
-/** What each convention calls a model call. */
+/** How each convention labels a model call. */
 const CALLS: ReadonlyMap<string, RegExp> = new Map([
   ['openinference.span.kind', /^LLM$/],
   ['gen_ai.operation.name', /^(?:chat|text_completion|generate_content)$/],
@@ -56,7 +56,7 @@ const CALLS: ReadonlyMap<string, RegExp> = new Map([
   ['lmnr.span.type', /^LLM$/],
 ])
 
-/** LangSmith also calls prompts and parsers "chat". */
+/** LangSmith also labels prompts and parsers as "chat". */
 function isCall({ attributes }: TelemetrySpan): boolean {
   const kind = attributes.get('langsmith.span.kind')
   if (kind !== undefined) return kind === 'llm'
@@ -69,12 +69,15 @@ const isBareCall = ({ source, attributes }: TelemetrySpan): boolean =>
   /^(?:com\.)?(?:anthropic\b|mistralai_)/.test(source.scope.name) &&
   (attributes.has('gen_ai.operation.name') || attributes.has('gen_ai.request.model'))
 
-/** Bare calls within a call with content, or adjacent to one: a streamed call ends before its own SDK's span does. */
+/**
+ * Bare calls that have a call with content as their parent or as a sibling at the same time. A streamed call can be a
+ * sibling, because it ends before the SDK's span does.
+ */
 function repeatedCalls(bare: readonly TelemetrySpan[], calls: ReadonlyMap<string, TelemetrySpan>): TelemetrySpan[] {
   const byParent = Map.groupBy(calls.values(), span => idOf(span, span.parentSpanId))
   return bare.filter(span => {
     if (calls.has(idOf(span, span.parentSpanId))) return true
-    // Two calls at the same time are rare, so a short list is enough.
+    // Simultaneous calls are rare, so a short list is enough.
     const siblings = byParent.get(idOf(span, span.parentSpanId))?.slice(0, MAX_SIBLINGS) ?? []
     return siblings.some(call => call.startNs <= span.endNs && span.startNs <= call.endNs)
   })
@@ -82,7 +85,7 @@ function repeatedCalls(bare: readonly TelemetrySpan[], calls: ReadonlyMap<string
 
 const MAX_SIBLINGS = 200
 
-/** A step's content, as its model call would send it. */
+/** A step's content, under the keys that its model call would use. */
 function contentOfStep({ attributes }: TelemetrySpan): Map<string, Json> {
   const content = new Map<string, Json>()
   for (const side of ['input', 'output']) {

@@ -21,7 +21,7 @@ const NO_USER = 'The assignee must be a user with access to the project'
 const NO_VERSION = "The candidate must be a version of the problem step's prompt"
 
 const Change = v.strictObject({
-  dismissed: v.optional(described(v.boolean(), 'Whether people have decided not to fix it. Requires a note.')),
+  dismissed: v.optional(described(v.boolean(), 'Whether people have decided not to fix the problem. Requires a note.')),
   note: v.optional(v.nullable(text(1, MAX_NOTE_LENGTH))),
   assigneeId: v.optional(
     v.nullable(uuid('A user in the organization who has access to the project. Null unassigns the problem.')),
@@ -70,7 +70,7 @@ export const patchProblem = endpoint({
     }
     await store.deadline.giveWay(attempt)
   }
-  // Only a deleted project keeps a change from being saved for so long.
+  // A change that still can't be saved means that the project was deleted.
   throw notFound()
 })
 

@@ -30,8 +30,8 @@ export const listProblems = endpoint({
   path: '/api/problems',
   summary: "List a project's problems",
   description:
-    'Groups what reviewers corrected and what engines found, by the step at fault, the error type, and the knowledge doc. Problems with the most cases come first. Covers whole UTC days, and counts a case on the day of its decision or answer. Problems with a candidate are listed even if they have no cases. ' +
-    `A page ends after ${MAX_LISTED_CANDIDATES} problems with a candidate. With \`state\`, it looks at up to ${MAX_SCANNED_PROBLEMS} problems. So a page may be short even if more problems follow. ` +
+    "Groups reviewers' corrections and engines' findings by the step at fault, the error type, and the knowledge doc. Problems with the most cases come first. Covers whole UTC days, and counts a case on the day of its decision or answer. Problems with a candidate are listed even if they have no cases. " +
+    `A page ends after ${MAX_LISTED_CANDIDATES} problems with a candidate. If \`state\` is set, a page covers at most ${MAX_SCANNED_PROBLEMS} problems, including those in other states. So a page may be short even if more problems follow. ` +
     "To list a problem's cases, use `GET /api/spans?problemId=`.",
   scope: 'read',
   query: v.strictObject({
@@ -104,7 +104,7 @@ async function findInState(
 ): Promise<{ listed: Listed[]; nextPlace: ProblemPlace | null }> {
   const listed: Listed[] = []
   const isDecided = state !== undefined && state !== 'open'
-  // A problem's state depends on more than its row, so problems in other states are skipped here.
+  // A problem's state can't be determined from its row alone, so problems in other states are skipped here.
   const step = state === undefined ? limit : PAGE_MAX_LIMIT
   let place = after
   for (let looked = step; ; looked += step) {
@@ -114,7 +114,7 @@ async function findInState(
     for (const [index, problem] of items.entries()) {
       const own = progress[index]
       if (!own || (state !== undefined && own.state !== state)) continue
-      // Its candidate's prompt was deleted.
+      // The problem has no cases and was found only because of its candidate, whose prompt was deleted.
       if (problem.byReviewers + problem.byEngine === 0 && own.candidate === null) continue
       listed.push({ problem, progress: own })
       if (listed.length === limit) {

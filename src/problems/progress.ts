@@ -40,7 +40,7 @@ export async function readProgress(
     problems.map(problem => {
       const candidate = candidates.get(problem.candidateVersionId ?? '')
       const watch = candidate && watches.get(candidate.promptId)
-      // Another version may have become active in between.
+      // Another version of the prompt may have become active between the two queries.
       const own = watch?.versionId === candidate?.versionId ? watch : undefined
       return progressOf(store, { ...problem, projectKey: project.key }, candidate, own, now)
     }),

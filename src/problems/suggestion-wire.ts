@@ -7,7 +7,7 @@ export const PendingSuggestion = v.object({
   problemId: Uuid,
   waitsUntil: described(
     v.optional(IsoTime),
-    "When the model will be asked, if the provider is busy or the project has used up today's model calls",
+    "When the model will be asked. Present only if the provider is busy or the project has used up today's model calls.",
   ),
 })
 
@@ -19,12 +19,15 @@ const Change = v.object({
     v.nullable(v.string()),
     "The model's reason. Null once any of the suggestion's examples has been deleted, because the reason may quote that example.",
   ),
-  examples: described(v.array(Uuid), 'The corrected spans that the change should help with, except for deleted ones'),
+  examples: described(
+    v.array(Uuid),
+    'The corrected spans that the change should help with. Deleted spans are left out.',
+  ),
   isCopied: described(
     v.boolean(),
     "Whether the change copies words from an example's input, state, or output that don't appear in anything that a person wrote. A trace can contain instructions meant for a model, so check whether you really want this rule.",
   ),
-  copiedFrom: described(v.array(Uuid), 'The spans that the words were copied from, except for deleted ones'),
+  copiedFrom: described(v.array(Uuid), 'The spans that the words were copied from. Deleted spans are left out.'),
 })
 
 export const Suggestion = v.object({
@@ -33,13 +36,13 @@ export const Suggestion = v.object({
   versionId: described(Uuid, "The suggested version. It isn't active until somebody activates it."),
   number: described(v.number(), "The version's number"),
   isActive: v.boolean(),
-  baseVersionId: described(Uuid, 'The version that was active at the time, to which the changes apply'),
+  baseVersionId: described(Uuid, 'The version that was active when the model was asked. The changes apply to it.'),
   model: described(v.string(), 'The model that wrote it'),
   createdAt: IsoTime,
   changes: described(v.array(Change), 'The changes, in the order in which they appear in the prompt'),
   examples: described(
     v.array(v.object({ spanId: Uuid, traceId: Uuid })),
-    'The corrected spans that the model read, except for deleted ones',
+    'The corrected spans that the model read. Deleted spans are left out.',
   ),
 })
 

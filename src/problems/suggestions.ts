@@ -72,7 +72,9 @@ export const getSuggestion = endpoint({
   scope: 'read',
   params,
   query: v.strictObject({
-    versionId: v.optional(described(Uuid, 'The suggestion that became this version, even if there is a later one')),
+    versionId: v.optional(
+      described(Uuid, 'The suggestion that became this version, even if there is a later suggestion'),
+    ),
   }),
   errors: { 502: ERRORS[502].message },
   responses: { 200: Suggestion, 202: PendingSuggestion },

@@ -5,10 +5,10 @@ import { DAY_MS } from '../limits.ts'
 import { Watch } from '../read/watch.ts'
 import type { CountedProblem, ProblemDetails } from '../store/problems/problem-list.ts'
 
-/** What people and engines found wrong with a step, and what's being done about it. */
+/** A kind of error that people or engines found in a step's outputs, and how far its fix has progressed. */
 export const Problem = v.object({
   id: Uuid,
-  stepId: described(v.string(), 'The step at fault: the one that the engine blames, or else the reviewed one'),
+  stepId: described(v.string(), 'The step at fault: the step that the engine blames, or else the reviewed step'),
   errorType: described(v.nullable(v.string()), 'Null if neither a reviewer nor an engine named a type'),
   docSlug: described(v.nullable(v.string()), 'The knowledge doc that the cause cites'),
   count: described(
@@ -19,9 +19,9 @@ export const Problem = v.object({
   byEngine: described(v.number(), 'Cases whose type only the engine named'),
   share: described(
     v.nullable(v.number()),
-    "Cases per decision on the step in the range, 0 to 1. Null if there are more cases than decisions, which happens if people judged other steps' outputs.",
+    "The number of cases divided by the number of decisions on the step in the range, from 0 to 1. Null if there are more cases than decisions, which happens if people judged other steps' outputs.",
   ),
-  trend: described(v.number(), 'The count, minus the count of the preceding range of the same length'),
+  trend: described(v.number(), 'The count, minus the count in the preceding range of the same length'),
   lastAt: described(v.nullable(IsoTime), 'The newest case in the range. Null if there is none.'),
   examples: described(v.array(Uuid), 'The spans of the newest cases in the range'),
   state: described(
@@ -41,14 +41,17 @@ export const Problem = v.object({
   proof: v.nullable(
     v.object({
       experimentId: described(v.nullable(Uuid), "The candidate's experiment. Null if there is none."),
-      split: described(v.string(), "The split whose items count: the gate's, or test"),
+      split: described(
+        v.string(),
+        "The split whose items are counted: the gate's split or, if the step has no gate, `test`",
+      ),
       met: described(v.boolean(), 'Whether the experiment meets the gate or, if the step has none, the default gate'),
       fixed: described(v.number(), "How many of the problem's items in that split are fixed"),
       items: described(
         v.number(),
         "How many of the problem's items in that split have a result. `GET /api/experiments/{experimentId}/items?problemId=&split=` lists them.",
       ),
-      needed: described(v.number(), 'How many must be fixed'),
+      needed: described(v.number(), 'How many of these items must be fixed'),
       reason: described(v.nullable(v.string()), "Why the fix isn't proven. Null if it is."),
     }),
   ),

@@ -11,16 +11,16 @@ import {
 import { IsolateCache } from '../store/core/isolate-cache.ts'
 
 /*
- * Requests without a key are counted by address, separately in each isolate. So unknown callers cost no Durable Object,
- * and the D1 queries that they can cause are bounded per isolate.
+ * Requests without a key are counted by address, separately in each isolate. So unknown callers don't cause calls to a
+ * Durable Object, and each isolate limits the D1 queries that they can cause.
  */
 
 const WINDOW_MS = 1000 * WINDOW_SECONDS
 
 /**
  * The address to count a request by: `cf-connecting-ip`, but only the first 64 bits of an IPv6 address, because one
- * subscriber has all addresses that begin with them. Without the header, as in local development, all requests share
- * one address.
+ * subscriber has all addresses that begin with them. If the header is missing, as in local development, all requests
+ * share one address.
  */
 export function addressOf({ headers }: Request): string {
   const address = headers.get('cf-connecting-ip') ?? ''
@@ -34,7 +34,7 @@ export function addressOf({ headers }: Request): string {
 /** The lookups from one address. Times are milliseconds since 1970. */
 class LookUps {
   readonly #failedAt: number[] = []
-  /** Start times instead of a count: a request whose client disconnected may never call `end`. */
+  /** Start times instead of a count, because a request whose client disconnected may never call `end`. */
   readonly #underWay = new Set<{ since: number }>()
   #pausedUntil = 0
   #second = 0
@@ -83,8 +83,8 @@ class LookUps {
 const lookUpsByAddress = new IsolateCache<LookUps>(ISOLATE_CACHE_ENTRIES)
 
 /**
- * Looks up a secret. A miss counts against the address. 429 if the address has had more than 60 misses in a minute,
- * until 10 seconds after the last one; 5 lookups a second still pass.
+ * Looks up a secret. A miss counts against the address. After more than 60 misses in a minute, lookups get a 429 until
+ * 10 seconds after the last miss, except for 5 lookups a second.
  */
 export async function lookUpSecret<Found>(
   address: string,

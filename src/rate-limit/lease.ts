@@ -4,7 +4,7 @@ import type { Ask, Grant } from './window.ts'
 /** Whether a request may pass, and the key's remaining requests. */
 export interface Verdict {
   allowed: boolean
-  /** Number of requests that could pass now. */
+  /** The number of requests that could pass now. */
   remaining: number
   /** Seconds until that number grows, at least 1. */
   resetSeconds: number
@@ -29,8 +29,8 @@ export class Tokens {
   #pauseUntil = 0
 
   /**
-   * Takes one token at `now`, in milliseconds. Rethrows what `ask` throws. For a second after that, it doesn't call the
-   * limiter, and returns undefined if it would have to.
+   * Takes one token at `now`, in milliseconds. Rethrows what `ask` throws. For a second after an error, doesn't call
+   * the limiter, and returns undefined if no token can be taken without it.
    */
   async take(limit: number, now: number, ask: (request: Ask) => Promise<Grant>): Promise<Verdict | undefined> {
     const held = this.#spend(now) ?? this.#denied(now)
@@ -63,13 +63,13 @@ export class Tokens {
   }
 
   /**
-   * Returns the old lease and takes a new one. Requests that arrive in the meantime can't wait for it, so each requests
-   * one token.
+   * Hands back the old lease and requests a new one. Requests that arrive in the meantime can't wait for it, so each
+   * requests one token.
    */
   async #renew(limit: number, now: number, ask: (request: Ask) => Promise<Grant>): Promise<Grant> {
     const old = this.#lease
     this.#lease = undefined
-    // A time instead of a flag: a request whose client disconnected may never clear it.
+    // A time instead of a flag, because a request whose client disconnected may never clear a flag.
     this.#renewingUntil = now + LIMITER_TIMEOUT_MS
     if (old) this.#size = nextSize(old, now)
     const returned = old?.lease ? { returned: { lease: old.lease, spent: old.tokens - 1 - old.left } } : {}

@@ -18,8 +18,9 @@ interface Spender {
 type Limiters = DurableObjectNamespace<RateLimiter>
 
 /**
- * Spends one of the caller's tokens. Returns headers with the remaining tokens (draft-ietf-httpapi-ratelimit-headers).
- * 429 if none remain. If the limiter doesn't respond within 250 ms, the request passes without headers.
+ * Spends one of the caller's tokens. Returns headers that give the remaining tokens
+ * (draft-ietf-httpapi-ratelimit-headers). 429 if none remain. If the limiter doesn't respond within 250 ms, the request
+ * passes without headers.
  */
 export async function takeToken(
   limiters: Limiters,
@@ -53,7 +54,7 @@ async function askFor(
     return within(LIMITER_TIMEOUT_MS, async () => limiter.take(request))
   }
   try {
-    // Not the request's own time, because a key lookup may have waited for D1.
+    // Takes the current time instead of the request's start time, because a key lookup may have waited for D1.
     return await tokens.take(limit, Date.now(), ask)
   } catch (error) {
     logFault('limiter_unreachable', { requestId }, error)

@@ -149,7 +149,7 @@ describe('a key for all projects', () => {
     const { isError, structured } = await agentOf(org.ownerKey).call('search_traces')
     expect(isError).toBe(true)
     expect(structured.details[0].path).toBe('project')
-    expect(structured.details[0].message).toMatch(/They are: support, slug-/)
+    expect(structured.details[0].message).toMatch(/The projects are: support, slug-/)
   })
 
   it('is needed to use more than one project', async ({ expect }) => {

@@ -95,7 +95,7 @@ function tool(span: SpanReader): Reading {
 const toolInput = (text: string | undefined): Json | undefined =>
   valueFrom(text?.replace(/^\[TOOL INPUT: [^\]\n]*\]\n/, ''))
 
-/** Reads the details of a call that are present even if its input isn't. */
+/** Reads the details that a call has even if its input is missing. */
 const detailsOf = (span: SpanReader): JsonObject =>
   present<JsonObject>({
     full_command: shown(span, 'full_command'),
@@ -128,7 +128,7 @@ function contextMessages(context: string | undefined): Message[] {
   })
 }
 
-/** Reads text. If the user didn't allow it, the redaction mark stays among the attributes. */
+/** Reads text. If the user didn't allow text, the redaction mark stays among the attributes. */
 const shown = (span: SpanReader, key: string): string | undefined =>
   taken(span, key, value => (isRedacted(value) ? undefined : textOf(value)))
 

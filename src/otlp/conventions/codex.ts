@@ -5,9 +5,9 @@ import { modelConfig } from '../reading/model-config.ts'
 import type { TelemetryEvent } from '../reading/telemetry.ts'
 
 /*
- * The Codex CLI traces its own functions, in hundreds of spans per prompt. This convention reads only the spans that do
- * work for the prompt. Text is only in log records, which belong to the spans with the same events. Source: recorded
- * exports of version 0.169.
+ * The Codex CLI traces its own functions, in hundreds of spans per prompt. This convention reads only the spans of the
+ * prompt's actual steps. Text is only in log records. Each belongs to the span that has the same event. Source:
+ * recorded exports of version 0.169.
  */
 
 export const codex: Convention = {
@@ -32,7 +32,7 @@ export const codex: Convention = {
 const eventOf = (span: SpanReader, name: string): TelemetryEvent | undefined =>
   span.span.events.find(({ attributes }) => attributes.get('event.name') === name)
 
-/** A turn from prompt to answer. Its usage is the sum of its model calls, so it isn't read here. */
+/** A turn from prompt to answer. Its usage is the sum of its model calls' usage, so it isn't read here. */
 function turn(span: SpanReader): Reading {
   const model = taken(span, 'model', idOf)
   const config = configOf(span, 'codex.turn.reasoning_effort', model)

@@ -41,7 +41,7 @@ export const genAi: Convention = {
   name: 'gen_ai',
   read(span) {
     if (!span.hasBelow('gen_ai.') && !span.span.events.some(({ name }) => name.startsWith('gen_ai.'))) return undefined
-    // Names stay among the attributes, because the step may get a different id.
+    // Names also stay among the attributes, because the step's id may differ from them.
     const operation = textOf(span.peek('gen_ai.operation.name'))
     const tool = idOf(span.peek('gen_ai.tool.name'))
     const requested = taken(span, 'gen_ai.request.model', idOf)
@@ -86,7 +86,7 @@ const systemOf = (span: SpanReader): string | undefined =>
   span.peek('gen_ai.system') === 'langchain' ? undefined : idOf(span.get('gen_ai.system'))
 
 /**
- * The agent or workflow, or else the operation if the span's name adds nothing but the model. Calls to different models
+ * The agent or workflow, or else the operation if the span's name adds only the model to it. Calls of different models
  * are the same step.
  */
 function nameOf(span: SpanReader, operation: string | undefined): string | undefined {
@@ -158,8 +158,8 @@ const promptOf = (span: SpanReader): PromptReference | undefined =>
   })
 
 /**
- * Reads a judgment as `{name, score, label, explanation}` plus the event's other fields. The event doesn't say who
- * judged, so the judgment isn't treated as a person's.
+ * Reads a judgment as `{name, score, label, explanation}` plus the event's other fields. The event doesn't say who made
+ * the judgment, so it isn't treated as a person's.
  */
 function evaluationOf({ attributes }: TelemetryEvent): JsonObject {
   const rest = new Map(attributes)

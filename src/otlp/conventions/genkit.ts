@@ -22,7 +22,7 @@ const KINDS_OF_ACTIONS: ReadonlyMap<string, StepKind> = new Map([
   ['util', 'chain'],
 ])
 
-/** Where an action ran. Its parents also have these attributes. */
+/** Attributes that say where an action ran. The action's parent spans also have them. */
 const OF_THE_ACTION = ['genkit:type', 'genkit:path', 'genkit:state', 'genkit:isRoot', 'genkit:metadata:subtype']
 
 export const genkit: Convention = {
@@ -47,7 +47,7 @@ export const genkit: Convention = {
     const tools = isJsonObject(asked) && asked.tools !== undefined ? toolNames(asked.tools) : []
     return present<Reading>({
       kind,
-      // A different model doesn't make it a different step.
+      // Calls of different models are the same step.
       stepId: 'model',
       state: present<Record<string, Json>>({
         config: modelConfig(Object.entries(objectOf(config) ?? {}), model, tools),

@@ -82,5 +82,5 @@ export const BY_KIND = before(
 /** Priority for the step id: conventions with the caller's own names come first. */
 export const BY_STEP_ID = before(countersign, litellm, openInference, langsmith, mastra, genAi, vercelAiSdk, traceloop)
 
-/** Priority for the model: conventions that give the model that answered come first. */
+/** Priority for the model: conventions that report which model answered come first. */
 export const BY_MODEL = before(genAi)

@@ -38,8 +38,8 @@ export const laminar: Convention = {
       }),
       trace: properties && { metadata: properties },
       metadata: response && { response },
-      // The SDK gives this type to every span without a specific one, even to spans around model calls. The JavaScript
-      // client omits the type instead.
+      // The SDK gives this type to every span without a more specific type, even to spans around model calls. The
+      // JavaScript client omits the type instead.
       fallback: type === 'DEFAULT' || (type === undefined && isOwn(span)) ? { kind: 'task' } : undefined,
     })
   },

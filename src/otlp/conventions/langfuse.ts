@@ -96,7 +96,7 @@ const partsOf = (details: JsonObject, prefix: string): number | undefined =>
   sumOf(...Object.entries(details).map(([name, value]) => (name.startsWith(prefix) ? numberOf(value) : undefined)))
 
 function promptOf(span: SpanReader): PromptReference | undefined {
-  // Spans from other instrumentations have the second form.
+  // Spans from other instrumentations have the second prefix.
   for (const prefix of ['langfuse.observation.prompt', 'langfuse.prompt']) {
     const name = taken(span, `${prefix}.name`, textOf)
     const version = taken(span, `${prefix}.version`, value => numberOf(value) ?? textOf(value))
@@ -116,7 +116,7 @@ const traceOf = (span: SpanReader): TraceReading | undefined =>
     isRoot: taken(span, 'langfuse.internal.as_root', value => value === true || undefined),
   })
 
-/** Metadata that isn't an object is sent as one value under the bare prefix. */
+/** Metadata that isn't an object is sent as one value, with the prefix itself as its key. */
 function metadataBelow(span: SpanReader, prefix: string): JsonObject | undefined {
   const whole = valueFrom(span.get(prefix))
   const fields = parsedObject(span.below(`${prefix}.`))

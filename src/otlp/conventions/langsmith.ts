@@ -58,8 +58,8 @@ function kindOf(type: string | undefined): StepKind | undefined {
 }
 
 /**
- * `traceable` reads the usage from the returned value but leaves it there. It wraps a value that isn't an object in
- * `output`; if the run failed, that value is null.
+ * `traceable` reads the usage from the returned value, but the usage also stays there. If the value isn't an object,
+ * it's wrapped as `{output: …}`. If the run failed, the wrapped value is null.
  */
 function returned(output: Json | undefined): Json | undefined {
   const { usage_metadata, ...rest } = objectOf(output) ?? {}

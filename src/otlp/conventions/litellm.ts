@@ -15,7 +15,7 @@ export const litellm: Convention = {
     if (!span.hasBelow('gen_ai.')) return rawRequest(span)
     const costs = span.below('gen_ai.cost.')
     const userId = taken(span, 'llm.user', idOf)
-    // Its fields are empty or repeat the fields above.
+    // The fields of `hidden_params` are empty or repeat the attributes above.
     span.get('hidden_params')
     const names = toolsOf(span)
     return present<Reading>({
@@ -32,7 +32,7 @@ export const litellm: Convention = {
   },
 }
 
-/** A copy of the call in the provider's own form. It has the caller's name for the call. */
+/** A copy of the call in the provider's own form. Its span has the caller's name for the call. */
 function rawRequest(span: SpanReader): Reading {
   span.below('llm.')
   return { kind: 'generic', stepId: 'raw_gen_ai_request' }

@@ -28,7 +28,7 @@ export const logfire: Convention = {
     const isPydanticAi = scope === 'pydantic-ai' || span.has('pydantic_ai.all_messages')
     const isLogfires = scope === 'logfire' || scope.startsWith('logfire.') || span.hasBelow('logfire.')
     if (!isPydanticAi && !isLogfires) return undefined
-    // This record is sent when the span starts. It has an id of its own, and the span itself is its parent.
+    // This record is sent when the span starts. The record has its own id, and its parent is the span itself.
     if (span.peek('logfire.span_type') === 'pending_span') return { isPending: true }
     const schema = taken(span, 'logfire.json_schema', objectOf)
     const agent = isPydanticAi ? idOf(span.peek('agent_name')) : undefined
@@ -71,7 +71,7 @@ const wrapperName = (span: SpanReader, call: Call | undefined): string | undefin
 interface Content {
   input: Json | undefined
   output: Json | undefined
-  /** The steps in between, which are tool calls and their results. */
+  /** The steps between input and output: tool calls and their results. */
   steps?: Json | undefined
 }
 

@@ -26,7 +26,7 @@ const KINDS_OF_TYPES: ReadonlyMap<string, StepKind> = new Map([
 /** Types of spans that the caller started. Metadata on spans of other types describes a part of the run. */
 const OF_THE_CALLER = new Set(['agent_run', 'workflow_run'])
 
-/** Metadata that the trace has as fields, and a response's headers and body. */
+/** Metadata to leave out: what the trace has as fields, and a response's headers and body. */
 const NOT_METADATA = new Set(['runId', 'sessionId', 'threadId', 'userId', 'headers', 'body', 'modelMetadata'])
 
 export const mastra: Convention = {

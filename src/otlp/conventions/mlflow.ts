@@ -25,7 +25,7 @@ const KINDS_OF_TYPES: ReadonlyMap<string, StepKind> = new Map([
   ['EVALUATOR', 'evaluator'],
 ])
 
-/** What MLflow says about the recording itself. */
+/** Attributes in which MLflow describes the recording itself. */
 const OF_THE_RECORDING = ['spanFunctionName', 'spanLogLevel', 'traceRequestId', 'message.format']
 
 export const mlflow: Convention = {
@@ -55,7 +55,7 @@ export const mlflow: Convention = {
 
 const textIn = (span: SpanReader, key: string): string | undefined => taken(span, key, value => idOf(valueFrom(value)))
 
-/** Arguments to a model call, which MLflow's wrappers send a second time, each as an attribute. */
+/** The arguments to a model call that MLflow's wrappers send a second time, each as its own attribute. */
 function copiedArguments(span: SpanReader, asked: Json | undefined): Map<string, Json> {
   const copied = new Map<string, Json>()
   if (!isJsonObject(asked)) return copied

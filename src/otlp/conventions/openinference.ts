@@ -121,7 +121,7 @@ export const openInference: Convention = {
 function kindOf(span: SpanReader): StepKind | undefined {
   const kind = taken(span, 'openinference.span.kind', type => KINDS_OF_SPANS.get(textOf(type)?.toUpperCase() ?? ''))
   if (span.span.source.scope.name !== 'openinference.instrumentation.llama_index') return kind
-  // LlamaIndex records a public method and the private one that does its work, with the same content.
+  // LlamaIndex records both a public method and the private method that does its work, with the same content.
   if (/\._[a-z]\w*$/.test(span.span.name)) return 'generic'
   // It also records methods that call a model through another method. Only the model call has messages.
   return kind === 'llm' && !OF_CALLS.some(prefix => span.hasBelow(prefix)) ? 'chain' : kind
@@ -129,7 +129,7 @@ function kindOf(span: SpanReader): StepKind | undefined {
 
 const OF_CALLS = ['llm.input_messages.', 'llm.output_messages.', 'llm.prompts.', 'llm.token_count.']
 
-/** The text of a completion call, from before models accepted messages. */
+/** The texts of a completion call, which is the older form of a model call, without messages. */
 function textsBelow(span: SpanReader, prefix: string, name: string, role: string): JsonObject[] | undefined {
   const texts = itemsBelow(span, prefix, name, /^text$/).flatMap(({ text }) => text ?? [])
   return nonEmpty(texts.map(content => ({ role, content })))
@@ -155,7 +155,7 @@ const requestedModel = (span: SpanReader): string | undefined =>
   taken(span, 'embedding.model_name', idOf) ??
   taken(span, 'reranker.model_name', idOf)
 
-/** The raw request and response, used if there are no messages, and converted if they're conversations. */
+/** The raw request and response, for spans without messages. Conversations in them are converted. */
 function rawContent(
   span: SpanReader,
   kind: StepKind | undefined,
@@ -188,10 +188,7 @@ function argumentsOf(input: Json | undefined): Json | undefined {
   return own.length === 1 && typeof input.task === 'string' ? input.task : Object.fromEntries(own)
 }
 
-/**
- * A raw value. It's parsed as JSON if its type says so or if it has no type. The type distinguishes numbers from
- * strings.
- */
+/** A raw value. It's parsed as JSON if its type is JSON or missing. The type distinguishes numbers from strings. */
 function rawValue(span: SpanReader, side: 'input' | 'output', messages: string): Json | undefined {
   if (isRedacted(span.peek(`${side}.value`))) return undefined
   const value = span.get(`${side}.value`)
@@ -201,7 +198,7 @@ function rawValue(span: SpanReader, side: 'input' | 'output', messages: string):
   return type === undefined ? unwrapped(span, side, plainFrom(value)) : value && withoutPrints(value)
 }
 
-/** If a value isn't an object, LangChain's callbacks wrap it in one. */
+/** Unwraps a value. If a value isn't an object, LangChain's callbacks send an object that contains it. */
 const unwrapped = (span: SpanReader, side: 'input' | 'output', value: Json | undefined): Json | undefined =>
   isJsonObject(value) &&
   value[side] !== undefined &&
@@ -307,7 +304,7 @@ function usageOf(span: SpanReader): Usage | undefined {
   })
 }
 
-/** The cost in dollars: `prompt`, `completion`, `total`, `prompt_details.cache_read` and so on. */
+/** The cost in dollars: `prompt`, `completion`, `total`, `prompt_details.cache_read`, and so on. */
 const costOf = (span: SpanReader): JsonObject | undefined =>
   span.hasBelow('llm.cost.') ? objectValue(span.below('llm.cost.')) : undefined
 
@@ -332,7 +329,7 @@ function metadataOf(span: SpanReader): JsonObject | undefined {
 interface Judgments {
   feedback: HumanJudgment[]
   evaluations: JsonObject[]
-  /** People's judgments, unabridged. */
+  /** People's judgments in full. */
   annotations: JsonObject[]
 }
 

@@ -63,8 +63,8 @@ export const plain: Convention = {
 }
 
 /**
- * An attribute named `model` could be anything, even a car's model. It makes a span a model call only if there is also
- * an input or output.
+ * An attribute named `model` could be anything, even a car's model. A span with this attribute is a model call only if
+ * it also has an input or output.
  */
 function kindOf(span: SpanReader, model: string | undefined): StepKind | undefined {
   const has = (key: string): boolean => !isPlaceholder(span.peek(key))

@@ -4,9 +4,9 @@ import type { Convention, SpanReader, TraceReading } from '../reading/convention
 import { ownTemplate } from './logfire.ts'
 
 /*
- * A span's information about its trace: the conversation, the user, the tags, and, on a root, the name. Each
- * instrumentation has its own keys for this information, and a span often has several, so this file defines the order
- * of all keys.
+ * A span's information about its trace: the conversation, the user, the tags, and the name, if the span is the root.
+ * Each instrumentation has its own keys for this information, and a span often has several, so this file defines the
+ * order of all keys.
  */
 
 const GROUP_KEYS = [
@@ -92,7 +92,8 @@ function keysInOrder(span: SpanReader): string[][] {
 }
 
 /**
- * The first value. Marks all keys that have this value as read. Keys with a different value stay among the attributes.
+ * The first valid value. Marks all keys that have the same value as read. Keys with a different value stay among the
+ * attributes.
  */
 function firstOf<Value>(
   span: SpanReader,

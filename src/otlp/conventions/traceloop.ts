@@ -53,7 +53,7 @@ export const traceloop: Convention = {
           ...returned.rest,
         }),
       }),
-      // Only a fallback, because an instrumentation inside the function records more than the arguments.
+      // This is only a fallback, because an instrumentation inside the function records more than the arguments.
       fallback: present<NonNullable<Reading['fallback']>>({
         kind: chunks.length > 0 ? 'retriever' : undefined,
         input,

@@ -8,9 +8,9 @@ import { parsed } from '../reading/serialized.ts'
 import { valueFrom } from '../reading/span-content.ts'
 
 /*
- * Vercel's AI SDK 4 to 6, and `LegacyOpenTelemetry` of version 7. A call has a caller's span (`ai.generateText`) that
- * contains one span per model call (`ai.generateText.doGenerate`). Version 7 itself uses OpenTelemetry's conventions,
- * so this convention reads only its context. Source: recorded exports.
+ * Vercel's AI SDK 4 to 6, and `LegacyOpenTelemetry` of version 7. The caller's call has a span (`ai.generateText`) that
+ * contains one span per model call (`ai.generateText.doGenerate`). By default, version 7 follows OpenTelemetry's
+ * conventions, so this convention reads only the context from it. Source: recorded exports.
  */
 
 /** Kinds by the last part of the operation's name. Callers' spans repeat the usage, so they aren't model calls. */
@@ -59,7 +59,7 @@ const kindOf = (operation: Json | undefined): StepKind | undefined =>
 /** The caller's name for the call, with the inner operation if there is one. */
 function stepIdOf(span: SpanReader, operation: string | undefined): string | undefined {
   if (operation !== undefined) {
-    // Both values consist of attributes that this convention reads.
+    // Both values only combine other attributes, which this convention reads.
     span.get('operation.name')
     span.get('resource.name')
   }

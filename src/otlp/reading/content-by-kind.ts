@@ -13,7 +13,8 @@ import { isEmbedding, vectorsIn, withoutVectors } from './vectors.ts'
 /** The first of these inputs that has content, in the kind's form. */
 export const inputFor = (kind: StepKind, given: Iterable<Json>): Json | undefined =>
   firstContent(given, value => {
-    // An empty list means that no messages were sent, which isn't the same as no results.
+    // An empty list as input only means that no messages were sent. As output, it would mean that there were no
+    // results.
     if (Array.isArray(value) && value.length === 0) return undefined
     const form = inputForms.get(kind)
     return form ? form(value) : plainValue(value)
@@ -56,7 +57,7 @@ function firstContent(given: Iterable<Json>, form: Form): Json | undefined {
 function isHollow(value: Json): boolean {
   if (!isJsonObject(value)) return value === null
   const { messages, choices, output } = value
-  // LangSmith wraps what a run returned, even if it returned nothing.
+  // LangSmith wraps a run's return value, even if the run returned nothing.
   if (output === null && Object.keys(value).length === 1) return true
   if (Array.isArray(messages)) return Object.keys(value).length === 1 && !messages.some(hasText)
   if (Array.isArray(choices)) return !choices.some(choice => hasText(choice) || hasCalls(choice))

@@ -41,7 +41,7 @@ export interface TraceReading {
   tags?: string[]
   environment?: string
   release?: string
-  /** Flat, so it can be searched. */
+  /** A flat object, so it can be searched. */
   metadata?: JsonObject
   input?: Json
   output?: Json

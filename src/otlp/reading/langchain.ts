@@ -25,7 +25,7 @@ export const ROLES_OF_CLASSES: ReadonlyMap<string, string> = new Map([
   ['FunctionMessage', 'function'],
 ])
 
-/** The fields of a LangChain message, with its role. Undefined if the value isn't one. */
+/** The fields of a LangChain message, with its role. Undefined if the value isn't a message. */
 export function messageOfLangChain(value: JsonObject): JsonObject | undefined {
   // Almost no objects are LangChain's. Taking each one apart would cost more than everything else here.
   if (value.lc === undefined && (typeof value.type !== 'string' || value.role !== undefined)) return undefined
@@ -65,7 +65,7 @@ type Convert = (message: JsonObject) => JsonObject
 
 /**
  * Converts all of LangChain's and LangGraph's objects in a value to plain ones. Returns the same value if it has none.
- * `convert` changes the messages within it.
+ * `convert` is applied to the messages within the value.
  */
 export function withoutLangChain(value: Json, convert: Convert = message => message, depth = 0): Json {
   if (typeof value !== 'object' || value === null || depth > MAX_JSON_DEPTH) return value

@@ -29,7 +29,7 @@ function parsedWith(text: string, read: (parser: Parser) => Json): Json | undefi
   }
 }
 
-/** How deep to look for printed objects. Arguments to functions are at the top. */
+/** How many levels deep to look for printed objects. Arguments to functions are at the top level. */
 const PRINTED_DEPTH = 3
 
 /**
@@ -162,7 +162,7 @@ class Parser {
     return name === undefined ? this.#word() : this.#constructed(begin, name, depth)
   }
 
-  /** An enum's value. Null for an object without fields: a function, a class. */
+  /** An enum's value. Null for an object without fields, such as a function or a class. */
   #marked(depth: number): Json {
     if (this.#matched(ENUM) === undefined) {
       if (this.#matched(OPAQUE) === undefined) throw new NotALiteral()
@@ -173,7 +173,7 @@ class Parser {
     return value
   }
 
-  /** The fields of an object, or what it was made from: `UUID('…')`, `datetime.date(2026, 1, 15)`. */
+  /** The fields of an object, or the values that it was created from: `UUID('…')`, `datetime.date(2026, 1, 15)`. */
   #constructed(begin: number, name: string, depth: number): Json {
     if (this.#next() === ')' || FIELD.test(this.#text.slice(this.#at, this.#at + MAX_FIELD_LENGTH))) {
       return this.fields(')', depth)

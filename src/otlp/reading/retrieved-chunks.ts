@@ -65,7 +65,7 @@ export function retrievedChunks(output: Json | undefined): JsonObject[] | undefi
   return chunks.length > 0 ? chunks : undefined
 }
 
-/** The documents in a value, which is a list of them or has one in a field. */
+/** The documents in a value, which is a list of documents or an object with such a list in a field. */
 export function documentsIn(value: Json | undefined): Json[] {
   // A search for several texts at once returns one list per text.
   if (Array.isArray(value)) return value.flat()

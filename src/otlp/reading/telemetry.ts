@@ -58,7 +58,7 @@ export interface TelemetrySpan {
   links: readonly TelemetryLink[]
   status: 'unset' | 'ok' | 'error'
   statusMessage: string
-  /** How much the SDK itself dropped. */
+  /** How many attributes, events, and links the SDK itself dropped. */
   dropped: { attributes: number; events: number; links: number }
 }
 
@@ -90,7 +90,7 @@ export const millisecondsOf = (ns: bigint): number => Number(ns / 1_000_000n)
 /** Milliseconds with microsecond fractions, so steps within one millisecond keep their order. */
 export const orderedTimeOf = (ns: bigint): number => millisecondsOf(ns) + Number((ns % 1_000_000n) / 1000n) / 1000
 
-/** The records of an export that could be read, and why the others were rejected. */
+/** The valid records of an export, and why the others were rejected. */
 export interface Decoded<RecordType> {
   records: readonly RecordType[]
   /** How many records were rejected, by reason. */

@@ -94,7 +94,7 @@ function placeChange({ place, before, after }: Change, prompt: string): TextChan
   return { start, ...text }
 }
 
-/** Whether two changes, in the order in which they appear, affect the same text, or add text at the same place. */
+/** Whether two changes, given in order of position, affect the same text or add text at the same place. */
 const overlaps = (one: TextChange, next: TextChange | undefined): boolean =>
   next !== undefined &&
   (one.start + one.before.length > next.start || (one.start === next.start && one.before === '' && next.before === ''))
@@ -103,8 +103,8 @@ const placeholders = (text: string): string[] =>
   [...text.matchAll(/\{\{([^{}]*)\}\}/g)].map(([, name = '']) => name.trim())
 
 /**
- * Characters that a diff doesn't show, so a rule written in them would go unseen. The selector of colored emoji
- * carries no text.
+ * Characters that a diff doesn't show, so nobody would see a rule written in them. Doesn't match the selector for color
+ * emoji, which can't encode text.
  */
 const UNSEEN = /(?!\uFE0F|[\n\r\t])[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}]/gu
 const unseenIn = (text: string): string[] => text.match(UNSEEN) ?? []

@@ -13,7 +13,7 @@ import type { Basis, Example } from './question.ts'
 
 type Named = { kind: 'prompt' | 'knowledge_doc'; name: string }
 
-/** Finds the prompt of a step, or a knowledge doc, with its active version. */
+/** Finds a step's prompt or a knowledge doc, with its active version. */
 export async function findActive(
   store: Store,
   { projectKey }: Pick<FoundProblem, 'projectKey'>,

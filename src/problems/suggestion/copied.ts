@@ -9,9 +9,9 @@ import type { Basis } from './question.ts'
  */
 
 /**
- * For each new text, the indexes of the examples that it copies: a run of several of its words, or one of its clauses,
- * is in the example's input, state, or output, but neither in the prompt nor in anything that people wrote about the
- * examples or the problem.
+ * For each new text, the indexes of the examples that it copies. A text copies an example if one of its clauses, or
+ * several of its words in a row, are in the example's input, state, or output, but neither in the prompt nor in
+ * anything that people wrote about the examples or the problem.
  */
 export function* findCopied(texts: readonly string[], basis: Basis): Work<number[][]> {
   const { prompt, errorType, doc, examples } = basis
@@ -29,7 +29,7 @@ export function* findCopied(texts: readonly string[], basis: Basis): Work<number
   return copied
 }
 
-/** In a script without spaces between words, each letter counts as a word. */
+/** In a script without spaces between words, each character is treated as a word. */
 const WORDS =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]|[\p{L}\p{N}\p{M}_]+/gu
 const CLAUSE_ENDS = /[\n.!?;:,()"“”„«»。！？；：、，…]+/u
@@ -42,7 +42,7 @@ const wordsOf = (text: string): string[] =>
     .toLowerCase()
     .match(WORDS) ?? []
 
-/** The runs of words to look for. Shorter clauses of at least two words count as a whole. */
+/** The runs of words to look for. A shorter clause with at least two words is one run. */
 function* runsOf(text: string): Generator<string> {
   const words = wordsOf(text)
   for (let end = MIN_COPIED_WORDS; end <= words.length; end++) yield words.slice(end - MIN_COPIED_WORDS, end).join(' ')

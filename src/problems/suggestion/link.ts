@@ -11,7 +11,7 @@ import { readProblem } from '../describe.ts'
 export const findCandidate = async (store: Store, problem: FoundProblem, now: number): Promise<string | null> =>
   (await readProblem(store, problem, daysOf({}, now))).candidateVersionId
 
-/** Links an added version to its problem, unless another one has been linked since the request. */
+/** Links an added version to its problem, unless the linked version has changed since the request. */
 export async function linkSuggestion(
   store: Store,
   act: Act,

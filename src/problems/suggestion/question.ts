@@ -22,14 +22,14 @@ export interface Basis {
   stepId: string
   /** Null if nobody named a type. */
   errorType: { name: string; rule: string } | null
-  /** The knowledge doc that the cause names. */
+  /** The knowledge doc that the cause cites. */
   doc: { slug: string; title: string; content: string } | null
   prompt: { content: string; outputSchema: JsonObject | null }
   /** Newest first. */
   examples: readonly Example[]
 }
 
-/** Short labels for the examples, in their order. They contain nothing from a trace. */
+/** Short labels for the examples, in the same order. They contain nothing from a trace. */
 export const exampleLabels = ({ examples }: Basis): string[] => examples.map((_, index) => `e${index + 1}`)
 
 /** Writes the question. The instructions contain nothing from the project. Everything from it is in the fence. */
@@ -72,7 +72,7 @@ const writeInstructions = (boundary: string): string =>
     '{{input.question}}, and add none.',
   ].join('\n')
 
-/** The lines in their order. The lowest rank is shown in full first. */
+/** The lines, in order. If space is short, lines with a lower rank are shown in full first. */
 function* buildItems({ stepId, errorType, doc, prompt, examples }: Basis): Work<Item[]> {
   const first = { rank: 0, distance: 0 } as const
   const problem = { kind: 'problem', step_id: stepId }

@@ -126,7 +126,7 @@ async function addSuggestedVersion(store: Store, job: ModelJob, problem: FoundPr
   return added !== 'refused'
 }
 
-/** Says in the list of versions where a version comes from. */
+/** A note for the list of versions that says where a version comes from. */
 function noteOf({ stepId, errorType, docSlug }: FoundProblem, model: string): string {
   const doc = docSlug && ` with the doc ${docSlug}`
   const note = `Suggested by ${model} for ${errorType || 'corrections without an error type'} in ${stepId}${doc}`
