@@ -33,7 +33,7 @@ export interface SourceOutline {
  */
 const MAX_LISTED = 1_000
 
-/** Finds the spans that a span's output may be based on, without their values. Takes one round trip. */
+/** Finds the spans that a span's output may be based on, without reading their values. Takes one round trip. */
 export async function findSourceCandidates(store: Store, spanId: string): Promise<SourceOutline | undefined> {
   const { database } = store
   const located = locatedSpans(store, [spanId])

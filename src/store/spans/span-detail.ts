@@ -23,7 +23,7 @@ export interface SpanDetail extends ModelUse, Omit<ShownVotes, 'reviewers'> {
   promptVersionId: string | null
   metadata: JsonText
   timestamp: number
-  /** Null if the span arrived before the service recorded this. */
+  /** Null if the span arrived before the service recorded arrival times. */
   receivedAt: number | null
   input: JsonText
   output: JsonText
@@ -32,21 +32,21 @@ export interface SpanDetail extends ModelUse, Omit<ShownVotes, 'reviewers'> {
   /** Keyed by state key. */
   state: Record<string, JsonText>
   review: SpanReview | undefined
-  /** The span whose review this is, if it's another span with the same text. */
+  /** If the review was made on another span with the same text, that span's id. */
   reviewedBy: string | null
-  /** The claims on it that the viewer may see, their own first. Some may have expired. */
+  /** The claims on the span that the viewer may see, the viewer's own first. Some may have expired. */
   claims: readonly SpanClaim[]
-  /** Who should decide, if nobody has decided yet. */
+  /** Who is assigned to decide, if nobody has decided yet. */
   assignees: readonly Assignment[]
-  /** How many people review it, as far as the viewer may know. */
+  /** How many people review the span, as far as the viewer may know. */
   reviewers: number
   /** The decisions that agents suggest on the current output, oldest first. */
   suggestions: readonly Suggestion[]
-  /** Identifies the output and the decision on it; it changes with either. */
+  /** Identifies the output and the decision on it. Changes when either of them changes. */
   revision: string
   /**
    * The fields that hold only previews: `input`, `output`, `approvedOutput`, `state.<key>`, `metadata`. Suggestions and
-   * votes list their own.
+   * votes have lists for their own fields.
    */
   truncated: string[]
 }
@@ -58,7 +58,7 @@ export interface SpanReview {
   createdAt: number
   comment: string | null
   errorType: string | null
-  /** Null if it's one reviewer's own decision. */
+  /** Null if one reviewer decided alone. */
   basis: ReviewBasis | null
   /** Whether the output has changed since the decision. */
   isStale: boolean
@@ -72,7 +72,10 @@ const valuesOf = ({ inputs, output, state, approved }: FoldedSpan): FoundValue[]
   ...(approved ? [approved] : []),
 ]
 
-/** How much of a span a response shows in full: bytes in R2, if they're fetched, and UTF-16 code units in rows. */
+/**
+ * The total length of the values that a response shows in full: bytes for values that are fetched from R2, and UTF-16
+ * code units for values in rows.
+ */
 export function sizeOf(span: FoldedSpan, mode: ShownMode): number {
   const shown = mode === 'full' ? valuesOf(span) : valuesOf(span).filter(({ ref }) => ref === null)
   const { row, decision } = span
@@ -85,9 +88,9 @@ export const isAnyCut = (span: FoldedSpan): boolean =>
   span.row.isCut === 1 || span.leftOut.length > 0 || valuesOf(span).some(({ isCut }) => isCut)
 
 /**
- * Prepares spans for a response, with up to `maxBytes` of their values in full. Takes one round trip if agents ever
- * suggested decisions on any of them, and another one in parallel if anybody voted on them. Returns undefined if an
- * object is gone, which happens if the trace is purged in the meantime.
+ * Prepares spans for a response, with up to `maxBytes` of their values in full. Takes one round trip if agents have
+ * ever suggested decisions on any of the spans, and another in parallel if anybody has voted on them. Returns undefined
+ * if an R2 object is gone, which happens if the trace is purged in the meantime.
  */
 export async function showSpans(
   store: Store,
@@ -190,7 +193,7 @@ export function reviewOf(span: FoldedSpan, mode: ShownMode): SpanReview | undefi
   return { state, userId, createdAt, comment, errorType, basis, isStale: row.isStale === 1 }
 }
 
-/** The claims on a span that the viewer may see, their own first. A blind policy hides other people's claims. */
+/** The claims on a span that the viewer may see, the viewer's own first. A blind policy hides other people's claims. */
 export function claimsOf(
   { isBlind, viewerId }: Viewer,
   { row, review }: { row: ClaimColumns & { hasBlindPolicy: number }; review: Pick<SpanReview, 'isStale'> | undefined },
@@ -201,7 +204,10 @@ export function claimsOf(
   return isVeiled ? own : [...own, ...claims.filter(({ heldBy }) => heldBy !== viewerId)]
 }
 
-/** How many people review a span on which nobody voted: 1 if it's decided, or else as many as the policy requires. */
+/**
+ * How many people review a span that nobody has voted on: 1 if it's decided, otherwise the number that the policy
+ * requires.
+ */
 export const reviewersOf = (
   { policyReviewers }: { policyReviewers: number },
   review: Pick<SpanReview, 'isStale'> | undefined,

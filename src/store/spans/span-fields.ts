@@ -69,8 +69,8 @@ export const wholeSpanFields = {
 }
 
 /**
- * A span's fields. Values are complete until all rows together exceed `maxBytes`; after that, only their beginnings are
- * read.
+ * A span's fields. Values are read in full until the total size of the rows exceeds `maxBytes`. After that, only the
+ * beginning of each value is read.
  */
 export function boundedSpanFields(maxBytes: number) {
   const max = sql.raw(String(maxBytes))
@@ -100,7 +100,7 @@ const MAX_STATE = sql.raw(String(MAX_BRIEF_STATE_BYTES))
 
 const MAX_METADATA = sql.raw(String(MAX_BRIEF_METADATA_BYTES))
 
-/** A span's fields for `brief`, with only as much of the values as the response shows. */
+/** A span's fields for `brief`, with only the part of each value that the response shows. */
 export const briefSpanFields = {
   ...spanColumns,
   metadata: sql<string | null>`iif(octet_length(${spans.metadata}) > ${MAX_METADATA}, null, ${spans.metadata})`.as(
@@ -132,7 +132,7 @@ export const wholeObservationFields = {
   isCut: isCutIf(NEVER, 'isCut'),
 }
 
-/** An observation's fields. Data is complete until all rows together exceed MAX_SPAN_BYTES. */
+/** An observation's fields. Data is read in full until the total size of the rows exceeds MAX_SPAN_BYTES. */
 export function observationFields() {
   const soFar = bytesSoFar(observations.data)
   const max = sql.raw(String(MAX_SPAN_BYTES))
@@ -144,9 +144,9 @@ export function observationFields() {
 }
 
 /**
- * Selects the observations that spans fold to, without those that a later one replaces: outputs first, then inputs,
- * then states, each by time, at most MAX_SPAN_VALUES. Data is complete up to `maxBytes` in total; with `brief`, only
- * its beginning is read.
+ * Selects up to MAX_SPAN_VALUES observations to fold into spans, except those that a later observation replaces.
+ * Outputs come first, then inputs, then states; each group is sorted by time. Data is read in full up to `maxBytes` in
+ * total. With `brief`, only the beginning of each observation's data is read.
  */
 export function chosenObservations(
   { database }: Store,

@@ -34,11 +34,11 @@ export interface SpanFilter {
   model?: string | undefined
   review?: SpanReviewFilter | undefined
   hasOutput?: boolean | undefined
-  /** Only outputs that people review, as insights count them. */
+  /** Only outputs that people review, by the definition that insights use. */
   reviewable?: true | undefined
   /**
-   * Only spans that are assigned to this user and wait for their review or, for null, spans that wait for review and
-   * are assigned to nobody.
+   * If this is a user, only spans that are assigned to them and are waiting for their review. If it's null, only
+   * unassigned spans that are waiting for review.
    */
   assignee?: Assignee | undefined
   /** The time of the span's trace, inclusive. */
@@ -50,9 +50,9 @@ export interface SpanFilter {
 }
 
 /**
- * A page of a project's spans, in the order of their traces, newest first. A trace's spans stay together, in the order
- * in which the trace lists them. Takes two round trips, one or two more if it has roots, and R2 reads for large values.
- * Scans at most 5,000 traces in each database, so `spans` may be short even if more spans follow.
+ * A page of a project's spans, sorted by their traces, newest first. A trace's spans stay together, in the order in
+ * which the trace lists them. Takes two round trips (or one or two more if the page has roots), and R2 reads for large
+ * values. Scans at most 5,000 traces in each database, so `spans` may be short even if more spans follow.
  */
 export async function listSpans(
   store: Store,
@@ -66,7 +66,7 @@ export async function listSpans(
   return { spans: shown.map(each => each.shown), nextPlace: last ?? nextPlace }
 }
 
-/** Finds the places of the spans on a page, without their values, in every database. */
+/** Finds the positions of the spans on a page in every database, without reading their values. */
 export async function findPlacesAcross(
   store: Store,
   project: Project,
@@ -86,13 +86,13 @@ export async function findPlacesAcross(
 /** The positions of a project's spans on a page. */
 interface FoundPlaces {
   places: ListedPlace[]
-  /** Whether more of the found spans follow. */
+  /** Whether the scan found more spans than the page has. */
   hasMore: boolean
-  /** If not, where the scan ended. Undefined if there are no more traces. */
+  /** Where the scan ended, for when `hasMore` is false. Undefined if there are no more traces. */
   end: SpanPlace | undefined
 }
 
-/** Finds the places of the spans on a page of one database, without their values. */
+/** Finds the positions of the spans on a page in one database, without reading their values. */
 export async function findPlaces(
   store: Store,
   project: Project,
@@ -131,7 +131,7 @@ export async function findPlaces(
   return { places: places.slice(0, limit), hasMore: places.length > limit, end: endOf(scanned) }
 }
 
-/** Shows spans with their values, as many as fit on a page, and says how many of the places that covers. */
+/** Shows as many spans with their values as fit on a page, and returns how many of the places they cover. */
 export const showPlaces = <Place extends InShard<SpanPlace>>(
   store: Store,
   places: readonly Place[],
@@ -173,7 +173,7 @@ async function showIn<Place extends SpanPlace>(
   return { shown: new Map(shown), count: items[page.count]?.index ?? count }
 }
 
-/** The conditions that don't concern the step or version, on the current rows of `spans` and `traces`. */
+/** The filter's conditions on the current rows of `spans` and `traces`, except for the step and the prompt version. */
 export const matchesNow = ({ model, review, hasOutput: isOutput, reviewable, assignee }: SpanFilter): SQL | undefined =>
   and(
     model === undefined ? undefined : eq(spans.model, model),

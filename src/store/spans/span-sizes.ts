@@ -14,14 +14,14 @@ export interface SpanSize {
   objects: number
 }
 
-/** A span's keys, and its trace's root. */
+/** A span's keys, and the id of its trace's root. */
 export interface SpanKeys {
   traceKey: number
   spanId: string
   rootSpanId: string
 }
 
-/** The overhead of a span besides its values. */
+/** The estimated size of a span without its values, in bytes. */
 const SPAN_BYTES = 1000
 
 const SPANS = rowSet(['traceKey', 'spanId'])
@@ -31,13 +31,13 @@ const STATE = rowSet(['key', 'text', 'ref'])
 
 const length = (column: SQL) => sql`coalesce(octet_length(${column}), 0)`
 
-/** The length that a reference to a value in R2 has after its second colon. */
+/** The length of a value in R2, which its reference gives after the second colon. */
 const lengthIn = (ref: SQL) => sql`coalesce(cast(substr(
   ${ref}, instr(${ref}, ':') + 1 + instr(substr(${ref}, instr(${ref}, ':') + 1), ':')) as integer), 0)`
 
 /**
- * Measures spans without reading their values, in one query. Sizes are in the order of `keys`. They include replaced
- * outputs and states, so they may be too large.
+ * Measures spans in one query, without reading their values. Returns the sizes in the order of `keys`. Sizes include
+ * replaced outputs and states, so they may be too large.
  */
 export async function measureSpans({ database }: Store, keys: readonly SpanKeys[]): Promise<SpanSize[]> {
   if (keys.length === 0) return []

@@ -48,7 +48,7 @@ interface SpanScan extends Omit<TraceScan, 'isMatch' | 'value'> {
   after: Omit<SpanPlace, 'at'> | undefined
 }
 
-/** A trace that was scanned, with its first spans as JSON. */
+/** A scanned trace, with the first of its listed spans as JSON. */
 export interface ScannedTrace {
   at: number
   traceUuid: string
@@ -60,14 +60,14 @@ export interface ScannedTrace {
 
 /** The query for the next traces that have spans to list, and for the last trace that the page scans. */
 export function scanForSpans(store: Store, { by, isTrace: given, isSpan, limit, after, ...scan }: SpanScan) {
-  // Many filters at once would exceed SQLite's limit on the depth of an expression.
+  // Without `shallow`, a combination of many filters would exceed SQLite's limit on expression depth.
   const isTrace = given && shallow(given)
   const rest =
     after &&
     sql`(${traces.id} <> ${after.traceUuid}
     or (1 - ${spans.isRoot}, ${spans.timestamp}, ${spans.id}) > (${after.rank}, ${after.timestamp}, ${after.spanId}))`
   const isSought = and(ofTrace, isSpan, rest)
-  // Sort in a subquery, because an aggregate takes rows in the order it receives them.
+  // Sort in a subquery, because an aggregate processes rows in the order in which it receives them.
   const listed = sql<string>`(
     select json_group_array(json_object(
       'isRoot', scanned_spans.is_root, 'timestamp', scanned_spans.timestamp, 'spanId', scanned_spans.id)) from (
@@ -90,7 +90,7 @@ export function scanForSpans(store: Store, { by, isTrace: given, isSpan, limit, 
     .limit(limit + 1)
 }
 
-/** The traces of several scans with the same order, as one scan that ends where the first of them ended. */
+/** Merges several scans in the same order into one, which ends where the first of them ends. */
 export function mergeScans(scans: readonly (readonly ScannedTrace[])[], isNewestFirst: boolean): ScannedTrace[] {
   const inOrder = traceOrder(isNewestFirst)
   const [end] = scans.flatMap(scan => endOf(scan) ?? []).toSorted(inOrder)
@@ -100,7 +100,7 @@ export function mergeScans(scans: readonly (readonly ScannedTrace[])[], isNewest
 
 type TracePlace = Pick<SpanPlace, 'at' | 'traceUuid'>
 
-/** The places of the spans that a scan found. */
+/** The positions of the spans that a scan found. */
 export const placesIn = (scanned: readonly ScannedTrace[]): ListedPlace[] =>
   scanned.flatMap(({ at, traceUuid, traceKey, rootSpanId, spans }) => {
     const listed: { isRoot: number; timestamp: number; spanId: string }[] = JSON.parse(spans)

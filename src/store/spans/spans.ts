@@ -20,7 +20,7 @@ import { touchAndFlag } from '../traces/traces.ts'
 import { MODEL_USE, modelUseRow } from './model-use.ts'
 import { markStale, type NewOutput } from './staleness.ts'
 
-/** A span as a client sent it. Null fields weren't sent, and an update leaves them as they are. */
+/** A span as a client sent it. Null fields weren't sent, so an update doesn't change them. */
 export interface SpanDraft {
   id: string
   traceUuid: string
@@ -34,7 +34,7 @@ export interface SpanDraft {
   modelUse: ModelUse
   input: NewValue | null
   output: NewValue | null
-  /** Identifies the output: a repeated output has the same revision. */
+  /** Identifies the output. An output that's sent again has the same revision. */
   outputRevision: string | null
   /** When the service received it. */
   receivedAt: number
@@ -184,7 +184,7 @@ function upsertSpans(store: Store, project: Project, rows: string) {
         output: sql`coalesce(excluded.output, ${spans.output})`,
         outputRef: sql`iif(excluded.output is null, ${spans.outputRef}, excluded.output_ref)`,
         outputRevision: sql`coalesce(excluded.output_revision, ${spans.outputRevision})`,
-        // Unless the client sends a new output, the hash stays as it is, with its sign.
+        // Unless the client sends a new output, the hash and its sign don't change.
         textHash: unlessNewOutput(spans.textHash, sql`excluded.text_hash`),
         textId: unlessNewOutput(spans.textId, sql`excluded.text_id`),
         // From now on, exports only fill in fields that the client left out.
@@ -204,8 +204,8 @@ const unlessNewOutput = (column: SQLiteColumn, value: SQL) =>
   sql`iif(excluded.output is null or excluded.output_revision is ${spans.outputRevision}, ${column}, ${value})`
 
 /**
- * Keeps the fields of a root span that its trace determines: name, time, and no parent. A root from telemetry, whose
- * parent is never null, is updated like any other span.
+ * Keeps the fields of a root span that its trace determines: its name, its time, and the absence of a parent. A root
+ * from telemetry, whose parent is never null, is updated like any other span.
  */
 const unlessRoot = (column: typeof spans.parentId | typeof spans.stepId | typeof spans.timestamp, value: SQL) =>
   sql`iif(${spans.isRoot} = 1 and ${spans.parentId} is null, ${column}, ${value})`
@@ -235,7 +235,7 @@ const hasStored = (store: Store, project: Project, drafts: readonly SpanDraft[])
       and ${spans.traceKey} = ${traces.key} and ${spans.id} = ${CLAIMS.row.id}
       and ${hasPromptVersion(project, CLAIMS.row.id, CLAIMS.row.promptVersionId)})`
 
-/** Finds why spans weren't stored. Spans that nothing blocks anymore are missing. */
+/** Finds out why spans weren't stored. The result leaves out spans that nothing blocks anymore. */
 async function findReasons(
   store: Store,
   project: Project,
@@ -270,7 +270,8 @@ function reasonOf(draft: SpanDraft, row: RefusedRow | undefined, placement: Plac
   if (!row || traceKey === null) return 'trace_missing'
   if (row.isTaken === 1) return 'on_other_trace'
   if (row.hasVersion === 0) return 'prompt_version_missing'
-  // Values that aren't under this trace were placed under an earlier one, and this one has arrived in the meantime.
+  // Values that aren't under this trace were placed under an earlier trace with the same id, which this trace has
+  // replaced in the meantime.
   const placed = [draft.input, draft.output].map(value => value && placement.get(value))
   const isPlaced = placed.every(value => value !== undefined && [null, traceKey].includes(value?.traceKey ?? null))
   return isPlaced ? undefined : 'trace_missing'

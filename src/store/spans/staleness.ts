@@ -19,9 +19,9 @@ import { markItemsDue, updateNeedsReview } from '../traces/roots.ts'
 /** An output that was stored in a trace with reviews. */
 export interface NewOutput {
   traceUuid: string
-  /** Null: the root span. */
+  /** Null for the root span. */
   spanId: string | null
-  /** The id of its observation, or the revision of an output given to the span itself. */
+  /** The id of the output's observation or, if the output was sent with the span itself, its revision. */
   revision: string
   json: string
 }
@@ -30,7 +30,7 @@ const OUTPUTS = rowSet(['traceUuid', 'spanId', 'revision', 'hash'])
 
 /**
  * Handles outputs that arrived in traces with reviews: marks reviewed spans stale if one of these outputs is current
- * and differs from the judged one, and has cron bring the traces' dataset items up to date.
+ * and differs from the reviewed output, and has cron bring the traces' dataset items up to date.
  */
 export async function markStale(store: Store, outputs: readonly NewOutput[], now: number): Promise<void> {
   if (outputs.length === 0) return

@@ -19,7 +19,7 @@ export interface Suggestion {
   userId: string
   createdAt: number
   decision: Decision
-  /** The suggested correction. `null` if the suggestion is another decision. */
+  /** The suggested correction. `null` if the agent doesn't suggest a correction. */
   approvedOutput: JsonText
   comment: string | null
   errorType: string | null
@@ -50,9 +50,9 @@ const fields = {
 }
 
 /**
- * Reads the suggestions on spans' current outputs, oldest first. Takes one round trip, unless no agent ever suggested
- * anything on the spans. Corrections in R2 are shown in full up to `MAX_SUGGESTION_BYTES`, or up to `maxBytes` for a
- * single span. Returns undefined if an object is gone.
+ * Reads the suggestions on spans' current outputs, oldest first. Takes one round trip, or none if no agent has ever
+ * suggested a decision on the spans. Corrections in R2 are shown in full up to `MAX_SUGGESTION_BYTES`, or up to
+ * `maxBytes` for a single span. Returns undefined if an R2 object is gone.
  */
 export async function readSuggestions(
   store: Store,
@@ -109,7 +109,9 @@ function toSuggestion(
   return { id, userId, createdAt, decision, errorType, ...texts }
 }
 
-/** The correction and comment of a suggestion or a vote. `isCut`: the comment is only a beginning. */
+/**
+ * The correction and comment of a suggestion or a vote. `isCut` means that only the beginning of the comment was read.
+ */
 export function showTexts(
   { comment, isCut, value }: { comment: string | null; isCut: number; value: FoundValue | undefined },
   shown: ReadonlyMap<FoundValue, ShownValue>,

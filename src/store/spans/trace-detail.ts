@@ -51,7 +51,7 @@ type FeedbackPlace = Pick<FeedbackDetail, 'timestamp' | 'receivedAt' | 'id'>
 /** Which of a trace's spans and feedback to read. If a position is given, reading starts after it. */
 export interface DetailPage {
   mode: PayloadMode
-  /** Null: as many spans as fit in a response. */
+  /** Null for as many spans as fit in a response. */
   spanLimit: number | null
   afterSpan: SpanPlace | undefined
   feedbackLimit: number
@@ -63,7 +63,7 @@ export interface TraceDetail<Shown> extends CountedTrace {
   projectKey: number
   projectId: string
   projectSlug: string
-  /** Root first, then by time and id. */
+  /** The root first, then the other spans by time and id. */
   spans: Shown[]
   nextSpan: SpanPlace | null
   /** Oldest first. */
@@ -73,7 +73,8 @@ export interface TraceDetail<Shown> extends CountedTrace {
 
 /**
  * Finds a trace with its spans and feedback, including their full values. Takes one round trip, and R2 reads for large
- * values. A page, or a trace too large to show in full, takes one more round trip for each part of its spans.
+ * values. For a page, or for a trace that's too large to show in full, takes one more round trip for each part of the
+ * spans.
  */
 export const findTraceDetail = <Shown extends { bytes: number }>(
   store: Store,
@@ -199,8 +200,8 @@ export const toFeedbackDetail = (
 const NONE = sql`0`
 
 /**
- * Returns two subqueries for the trace with its key and root. Only one has a row: `whole` if a response can show the
- * trace in full, otherwise `large`.
+ * Returns two subqueries for the key and root of the trace. Only one of them has a row: `whole` if a response can show
+ * the trace in full, otherwise `large`.
  */
 function splitBySize(store: Store, id: string, isWhole: SQL) {
   const ofTrace = isLive(store, eq(traces.id, id))

@@ -48,9 +48,9 @@ interface TurnQuery {
 }
 
 /**
- * A page of a group's traces, each with the span that shows what it answered, and their feedback. Scans at most 5,000
- * traces in each database and ends when the values fill a page, so `turns` may be short even if more follow. Takes two
- * round trips, one or two more for reviews that roots share, and R2 reads for large values.
+ * A page of a group's traces, each with its feedback and the span that shows its answer. Scans at most 5,000 traces in
+ * each database and stops when the values fill a page, so `turns` may be short even if more follow. Takes two round
+ * trips (or one or two more for reviews that roots share), and R2 reads for large values.
  */
 export async function listTurns(
   store: Store,
@@ -81,7 +81,7 @@ export async function listTurns(
   }
 }
 
-/** Shows the turns of one database, as many as fit, and returns how many fit. */
+/** Shows as many of one database's turns as fit, and returns how many fit. */
 async function showTurns<Item extends ScannedTurn>(
   store: Store,
   items: readonly Item[],
@@ -109,8 +109,8 @@ async function showTurns<Item extends ScannedTurn>(
 }
 
 /**
- * The span to show for a trace: the root if it has an output, or else the last step that has one. If there is none, the
- * root. Considers a limited number of steps.
+ * The span to show for a trace: the root if it has an output, or else the last step that has one. If no step has an
+ * output either, it's the root. Considers a limited number of steps.
  */
 const shownSpanId = sql<string | null>`coalesce(
   (select root.id from ${spans} root

@@ -14,8 +14,8 @@ import type { FoundValue } from '../traces/payloads.ts'
 const MAX_BYTES = sql.raw(String(MAX_VOTE_BYTES))
 
 /**
- * The fields of votes. Corrections and comments are truncated once those before them, in this order, fill
- * `MAX_VOTE_BYTES`.
+ * The fields of votes that are read in this order. Once corrections and comments fill `MAX_VOTE_BYTES`, the remaining
+ * ones are truncated.
  */
 export function voteFields(order: SQL) {
   const soFar = sql`${bytesOf(votes.approved, votes.comment)} over (
@@ -99,8 +99,8 @@ export const isVeiled = ({ isBlind }: Viewer, span: Voted & { row: { hasBlindPol
   isBlind && span.row.hasBlindPolicy === 1 && !isDecided(span)
 
 /**
- * The latest votes on a span's current output, including withdrawn ones. If the span is decided, the votes before that
- * decision, on the decided output.
+ * The latest votes on a span's current output, including withdrawn ones. If the span is decided, these are the votes
+ * that came before the decision, on the output that was decided.
  */
 export function latestVotes(span: Voted, rows: readonly VoteRow[]): VoteRow[] {
   const { row, decision } = span

@@ -21,16 +21,16 @@ export interface Vote {
   truncated: readonly ('approvedOutput' | 'comment')[]
 }
 
-/** What a span shows of its votes. */
+/** What a response shows about a span's votes. */
 export interface ShownVotes {
   /** The votes on the current output, or those before the current decision, oldest first. */
   votes: readonly Vote[]
-  /** Whether the span waits for an adjudicator, because all votes are in and don't agree. */
+  /** Whether the span is waiting for an adjudicator, because all votes are in but don't agree. */
   isDisputed: boolean
   /**
-   * How many reviewers the votes needed or need: the policy's number at the first of them. Null if nobody voted, or a
-   * blind policy hides whether anybody did: a number from an earlier policy would reveal it, even next to the viewer's
-   * own vote.
+   * How many reviewers have to vote, or had to: the number that the policy required at the time of the first vote. Null
+   * if nobody has voted, or if a blind policy hides whether anybody has. In that case, a number from an earlier policy
+   * would reveal that others have voted, even if the viewer has voted too.
    */
   reviewers: number | null
 }
@@ -39,9 +39,9 @@ export const NO_VOTES: ShownVotes = { votes: [], isDisputed: false, reviewers: n
 
 /**
  * Reads the votes on spans, oldest first. Under a blind policy, a reviewer sees only their own votes until the span is
- * decided. Takes one round trip, unless nobody ever voted on the spans or the spans come with their votes. Corrections
- * in R2 are shown in full up to `MAX_SUGGESTION_BYTES`, or up to `maxBytes` for a single span. Returns undefined if an
- * object is gone.
+ * decided. Takes one round trip, or none if nobody has ever voted on the spans or if the spans come with their votes.
+ * Corrections in R2 are shown in full up to `MAX_SUGGESTION_BYTES`, or up to `maxBytes` for a single span. Returns
+ * undefined if an R2 object is gone.
  */
 export async function readVotes(
   store: Store,

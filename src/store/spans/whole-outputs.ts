@@ -8,8 +8,8 @@ import { fetchValues } from '../traces/payloads.ts'
 import type { FoldedSpan } from './fold-spans.ts'
 
 /**
- * Fetches the JSON of spans' outputs, however large, or 'null' for a span without one. Spans whose object is gone are
- * missing.
+ * Fetches the JSON of spans' outputs, however large, or 'null' for a span that has none. Leaves out spans whose R2
+ * object is gone.
  */
 export async function fetchOutputs(
   store: Store,
@@ -39,7 +39,7 @@ const observationOf = ({ row, outputRevision }: FoldedSpan): string => `${row.tr
 
 const OBSERVATIONS = rowSet(['traceKey', 'id'])
 
-/** Reads outputs that didn't fit with the rest of their spans, by `observationOf`. */
+/** Reads the outputs that were cut when their spans were read. The result is keyed by `observationOf`. */
 async function readObservations(store: Store, cut: readonly FoldedSpan[]): Promise<Map<string, string>> {
   const { row } = OBSERVATIONS
   const ids = OBSERVATIONS.encodeAll(

@@ -18,8 +18,8 @@ export interface GuidelineRecord {
 }
 
 /**
- * Whether a row of `guidelines` is a step's. The row may have any of the step's names. Steps that got the same name may
- * each have left a row; the one that has text is the step's.
+ * Whether a row of `guidelines` belongs to a step. The row may have any of the step's names. If several steps were
+ * renamed to the same name, each of them may have left a row. In that case, the row that has text belongs to the step.
  */
 const isOfStep = (projectKey: number, stepId: string | SQL): SQL =>
   sql`(${guidelines.projectKey} = ${projectKey} and ${guidelines.stepId} = (

@@ -7,8 +7,8 @@ import { type ActiveText, listTexts } from './versioned-texts.ts'
 type Page = Awaited<ReturnType<typeof listTexts>>
 
 /*
- * The active prompts and docs that pipelines read before every run, kept in the isolate's memory. Keeping them is safe
- * without checking the caller again: a request's key and project are checked before it gets here.
+ * The active prompts and docs that pipelines read before every run, kept in the isolate's memory. This is safe, because
+ * a request's key and project are checked before it gets here.
  */
 
 const pages = new TenantCache<{ page: Page; readAt: number }>({
@@ -16,7 +16,7 @@ const pages = new TenantCache<{ page: Page; readAt: number }>({
   maxShareBytes: NEAR_TEXTS_SHARE_BYTES,
 })
 
-/** How many changes this isolate has made, so that a read that began before a change isn't kept after it. */
+/** How many changes this isolate has made. If the number changes during a read, the result isn't kept. */
 let changes = 0
 
 /** `listTexts`, from memory if it was read in the last 10 seconds. */
@@ -27,7 +27,7 @@ export async function listNearTexts(
 ): Promise<Page> {
   const { organization } = store
   const key = JSON.stringify([project.key, query.kind, query.name, query.limit, query.after])
-  // Taken before the query, because what the query finds may change while the answer is on its way.
+  // Read the time before the query, because the texts may change while the query's result is on its way.
   const readAt = Date.now()
   const known = pages.get(organization.id, key)
   if (known && readAt - known.readAt < NEAR_TEXTS_MS) return known.page
@@ -37,7 +37,7 @@ export async function listNearTexts(
   return page
 }
 
-/** Changes an organization's texts. This isolate then reads them again, even if the change's outcome is unknown. */
+/** Changes an organization's texts. Afterward, this isolate reads them again, even if the outcome is unknown. */
 export async function changingTexts<Result>(
   { organization }: { organization: Organization },
   change: () => Promise<Result>,

@@ -16,9 +16,9 @@ interface EventText {
 }
 
 /**
- * The statements (one or none) that record that another version of a text is active, if the text is a prompt. Run them
- * after the statement that adds the audit entry `entryId`, which exists only if the version changed, and names the
- * previous version.
+ * The statements (one or none) that record that a prompt has a new active version. There are none for a knowledge doc.
+ * Run them after the statement that adds the audit entry `entryId`. That entry exists only if the active version
+ * changed, and it has the id of the previous version.
  */
 export const recordActivation = (
   store: Store,
@@ -34,8 +34,8 @@ export const recordActivation = (
 
 /**
  * The statements (one or none) that record that an earlier version of a prompt is active again. Run them like those of
- * `recordActivation`. Unless the service reactivated the version, only a return from a newer version to one that was
- * active before counts.
+ * `recordActivation`. If the service reactivated the version, always records this. Otherwise, records it only if the
+ * previous version is newer and the version was active before.
  */
 export const recordRollback = (
   store: Store,
@@ -76,7 +76,7 @@ const dataOf = ({ id, projectKey }: Pick<EventText, 'id' | 'projectKey'>, versio
   previousVersionNumber: numberOf(sql`${auditLog.beforeId}`),
 })
 
-/** A version's number. Like `versionNumber` in insights, for a version named by its id. */
+/** The number of the version with this id. Like `versionNumber` in insights. */
 const numberOf = (versionId: SQL): SQL => sql`(
   select coalesce(numbered.number, (
     select count(*) from ${textVersions} older where older.text_key = numbered.text_key and older.key <= numbered.key))

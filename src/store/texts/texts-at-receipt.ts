@@ -40,8 +40,8 @@ interface StepOfTrace {
 }
 
 /**
- * Finds the prompt that a step used (the version that it recorded, or else the one active when the trace arrived) and
- * its guideline. Takes one round trip to each of the two databases.
+ * Finds a step's guideline and the prompt that the step used, in the version that the step recorded or, if it recorded
+ * none, the one active when the trace arrived. Takes one round trip to each database that has them.
  */
 export async function findStepTexts(
   store: Store,

@@ -65,7 +65,7 @@ export interface PromptRecord extends TextDetail {
   decided: ReadonlyMap<string, Decided>
   /** The versions that are or were active, by id. */
   activated: ReadonlySet<string>
-  /** The problems for which a model wrote versions, by version id. */
+  /** The problem that a model wrote a version for, by version id. */
   suggested: ReadonlyMap<string, string>
 }
 
@@ -98,8 +98,8 @@ export interface Permit {
 const PERMITTED: Permit = { holds: sql`true`, reason: null }
 
 /**
- * Creates a text with its first version, which is active. `taken`: the project has a text of this kind and name, or a
- * prompt for this step under another of its names. `refused`: the permit doesn't hold.
+ * Creates a text with its first version, which is active. `taken`: the project already has a text of this kind and
+ * name, or a prompt for the same step under another name. `refused`: the permit's condition is false.
  */
 export async function addText(
   store: Store,
@@ -126,7 +126,7 @@ export async function addText(
             projectKey: project.key,
             createdAt: version.createdAt,
           },
-          // The index by name doesn't know that a step's old and new names are the same.
+          // The index by name can't tell that an old and a new name belong to the same step.
           sql`where ${permit.holds} and not ${isTaken}`,
         ),
       )
@@ -165,8 +165,9 @@ export async function addText(
 }
 
 /**
- * Adds a version to a text, if `holds`, and activates it if `activate` is set. `too_large`: the versions together would
- * exceed what one response can show. `text_missing`: the text was deleted in the meantime. `refused`: `holds` is false.
+ * Adds a version to a text if `holds` is true, and activates it if `activate` is set. `too_large`: together, the
+ * versions would be too large for one response. `text_missing`: the text was deleted in the meantime. `refused`:
+ * `holds` is false.
  */
 export async function addVersion(
   store: Store,
@@ -184,7 +185,7 @@ export async function addVersion(
   const bytesBefore = sql`(
     select ${bytesOf(quotedJson(textVersions.content), textVersions.outputSchema, quotedJson(textVersions.note))} + count(*) * ${VERSION_BYTES}
     from ${textVersions} where ${textVersions.textKey} = ${versionedTexts.key})`
-  // Versions are only deleted with their text, so the count gives a number that no version has had.
+  // Versions are deleted only with their text, so this count plus 1 is a number that no version has had.
   const countBefore = sql`(
     select count(*) from ${textVersions} where ${textVersions.textKey} = ${versionedTexts.key})`
   const insert = database
@@ -226,7 +227,7 @@ export async function addVersion(
   return row?.holds ? 'too_large' : 'refused'
 }
 
-/** The gate that a prompt's versions have to meet. */
+/** The gate that a prompt's versions have to pass. */
 export interface Barrier {
   /** Whether the step has no gate. */
   isAbsent: SQL
@@ -236,8 +237,8 @@ export interface Barrier {
 
 /**
  * Activates a version of a text and returns the text. `text_missing` and `version_missing` say which of the two doesn't
- * exist. With a barrier, a version that was never active needs a permit. If the permit no longer holds when the version
- * would become active, the barrier is checked again.
+ * exist. If there's a barrier, a version that was never active needs a permit. If the permit's condition is no longer
+ * true when the version is activated, the barrier is checked again.
  */
 export async function activateVersion(
   store: Store,
@@ -332,8 +333,8 @@ export async function deleteText(store: Store, act: Act, { id, kind, projectKey 
 }
 
 /**
- * A page of a project's texts of one kind with their active versions, sorted by stored name, and the place of the next
- * page. The page may be short if the texts are long.
+ * A page of a project's texts of one kind with their active versions, sorted by stored name, and where the next page
+ * starts. The page may be short if the texts are long.
  */
 export async function listTexts(
   store: Store,
@@ -461,7 +462,7 @@ export async function findPrompt(store: Store, id: string): Promise<PromptRecord
   )
 }
 
-/** Finds the two versions of a text with these ids. Each is undefined if the text has no such version. */
+/** Finds two versions of a text by their ids. Each is undefined if the text has no such version. */
 export async function findVersions(
   store: Store,
   { id }: TextHead,
@@ -473,7 +474,7 @@ export async function findVersions(
   return [before && withSchema(before), after && withSchema(after)]
 }
 
-/** The condition of every query on texts: in the store's organization, and in a project that isn't deleted. */
+/** The condition of every query on texts: a text is in the store's organization, and its project isn't deleted. */
 const ofStore = (store: Store, ...conditions: (SQL | undefined)[]) =>
   and(
     eq(versionedTexts.organizationKey, store.organization.key),
@@ -481,13 +482,13 @@ const ofStore = (store: Store, ...conditions: (SQL | undefined)[]) =>
     ...conditions,
   )
 
-/** Must match the condition of the index on active versions literally. */
+/** Must be written exactly like the condition of the index on active versions. */
 const isActive = sql`${textVersions.isActive} = 1`
 
 /**
  * The statements that activate a version unless it's already active. The active version is deactivated first, because
  * the database allows only one. Run them in one batch, so no reader ever sees a text without an active version. Either
- * all of them have an effect or none does: none of them changes whether the condition `holds` is true.
+ * all of them have an effect or none does, because none of them changes whether `holds` is true.
  */
 function activationStatements(store: Store, versionId: string, now: number, holds: SQL = PERMITTED.holds) {
   const { database } = store
@@ -495,8 +496,8 @@ function activationStatements(store: Store, versionId: string, now: number, hold
     select own.text_key from ${textVersions} own inner join ${versionedTexts} on ${versionedTexts.key} = own.text_key
     where own.id = ${versionId} and ${ofStore(store)})`
   const isVersion = eq(textVersions.id, versionId)
-  // Later than the previous activation even if isolates' clocks disagree, because the last one in the history is the
-  // active one.
+  // Later than the previous activation even if isolates' clocks disagree, because the version that was activated last
+  // is the active one.
   const activatedAt = sql`max(${now}, coalesce((
     select max(${textActivations.activatedAt}) + 1 from ${textActivations}
     where ${textActivations.textKey} = ${textVersions.textKey}), 0))`
@@ -523,8 +524,8 @@ function activationStatements(store: Store, versionId: string, now: number, hold
 }
 
 /**
- * The statements that activate a version, preceded by its audit entry, which needs the previous version. A version that
- * is already active isn't audited.
+ * The statements that activate a version. The first one adds the audit entry, because it needs the previous version. If
+ * the version is already active, no entry is added.
  */
 function recordedActivationStatements(
   store: Store,
@@ -559,7 +560,7 @@ function recordedActivationStatements(
   ] as const
 }
 
-/** Whether a text in the project is the one with this name. A prompt has every name of its step. */
+/** Whether a text in the project has this name. A prompt has all the names of its step. */
 export const isNamed = ({ key }: Pick<Project, 'key'>, kind: TextKind, name: string): SQL | undefined =>
   and(
     eq(versionedTexts.projectKey, key),
@@ -615,7 +616,7 @@ const selectVersions = (store: Store, condition: SQL) =>
       ),
     )
 
-/** The index already returns this order, except for versions whose number is computed on read. */
+/** The index already returns versions in this order, except for those whose number is computed when they're read. */
 const oldestFirst = <Row extends { number: number; outputSchema: string | null }>(versions: readonly Row[]) =>
   versions.toSorted((left, right) => left.number - right.number).map(withSchema)
 

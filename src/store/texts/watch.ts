@@ -28,13 +28,14 @@ import { organizations } from '../schema/accounts.ts'
 import { textActivations, textVersions, versionedTexts, watchLooks } from '../schema/texts.ts'
 
 /*
- * Compares a prompt's active version with the previous one. Only people's first decisions on spans that used either
- * version count. Imported decisions don't count, and neither do those that the span's next decision resets.
+ * Compares a prompt's active version with the previous one. The watch counts only people's first decisions on spans
+ * that used one of these versions. It doesn't count imported decisions, or decisions that are reset by the next
+ * decision on the span.
  */
 
 /** The result of a look. Later deletions don't change it. */
 export interface WatchLook extends LookCounts, Finding {
-  /** How many decisions on the new version it counts. */
+  /** The number of decisions on the new version that the look counts. */
   look: number
   /** The time of the last of these decisions. */
   at: number
@@ -54,18 +55,18 @@ export interface Watch {
   state: WatchState
   p: number | null
   interval: Finding['interval']
-  /** The figures at the last look or, before the first look, the current ones. */
+  /** The figures at the latest look or, before the first look, the current figures. */
   before: Acceptance
   after: Acceptance
-  /** The decisions on the active version so far, at most as many as the last look counts. */
+  /** The number of decisions on the active version so far, up to the number that the final look counts. */
   decided: number
-  /** The number of decisions at the next look. Null after the last look. */
+  /** The number of decisions at the next look. Null after the final look. */
   nextLook: number | null
   /** The looks reached so far, in order. */
   looks: readonly WatchLook[]
-  /** The other version's look, if the service reactivated this version because of it. */
+  /** If the service reactivated this version because of a look at the other version, that look. */
   rolledBack: WatchLook | null
-  /** The activation's place, for writes. */
+  /** The activation's keys, for writes. */
   place: WatchPlace
 }
 
@@ -79,14 +80,14 @@ interface WatchPlace {
 /** Which watches to read: those of these prompts, or of the prompts whose active version is one of these versions. */
 export type Watched = { promptIds: readonly string[] } | { versionIds: readonly string[] }
 
-/** Reads a prompt's watch. Undefined if no other version was active before the active one. */
+/** Reads a prompt's watch. Undefined if no other version was active before the current one. */
 export async function readWatch(store: Store, promptId: string): Promise<Watch | undefined> {
   return (await readWatches(store, { promptIds: [promptId] })).get(promptId)
 }
 
 /**
- * Reads prompts' watches by prompt id, in one round trip, or two with several databases. If a watch has reached a look
- * that isn't stored, first stores that look's result.
+ * Reads prompts' watches by prompt id, in one round trip, or two if there are several databases. If a watch has reached
+ * a look that isn't stored, first stores that look's result.
  */
 export async function readWatches(store: Store, watched: Watched): Promise<Map<string, Watch>> {
   const watches = await selectWatches(store, watched)
@@ -128,7 +129,7 @@ export async function findWatchedDecisions(
   return { ...decisions, last: last && placeOf(last) }
 }
 
-/** The looks that were reached but aren't stored. */
+/** The looks that were reached but aren't stored yet. */
 const dueLooks = ({ decided, looks }: Watch): number[] =>
   WATCH_LOOKS.filter(look => look <= decided && !looks.some(taken => taken.look === look))
 
@@ -182,8 +183,8 @@ async function selectWatches(store: Store, of: Watched): Promise<Map<string, Wat
 }
 
 /**
- * What to read of a watch's decisions on each version. Once there is a look, the decisions on the previous version
- * count only as of that look.
+ * What to read from a watch's decisions on each version. Once a look is stored, it has the figures for the previous
+ * version, so that version's decisions aren't read.
  */
 const before = (read: (decisions: SQL) => SQL): SQL => sql`iif(
   exists (select 1 from ${watchLooks} where ${watchLooks.textKey} = watched.text_key
@@ -199,7 +200,7 @@ const after = (read: (decisions: SQL) => SQL): SQL =>
     }),
   )
 
-/** Counts the decisions of watches in several databases, by prompt id. */
+/** Counts watches' decisions in several databases, by prompt id. */
 async function countInShards(
   { shards }: Store,
   of: Watched,
@@ -240,7 +241,7 @@ async function countInShards(
   )
 }
 
-/** The decisions from several databases that a watch counts, in order. */
+/** Sorts decisions from several databases, and returns those that a watch counts. */
 function firstIn<Decision>(
   decisions: readonly Decision[],
   placeOf: (decision: Decision) => DecisionPlace,
@@ -300,7 +301,7 @@ interface LookRow {
   decidedBefore: number
   acceptedBefore: number
   errorTypes: string
-  /** Whether the look belongs to this watch, and not to the other version's. */
+  /** Whether the look belongs to this watch rather than to the other version's watch. */
   isOwn: number
 }
 
@@ -316,7 +317,7 @@ function toLook({ look, at, accepted, decidedBefore, acceptedBefore, errorTypes 
   }
 }
 
-/** Prompts' latest activations that followed another version's, under the alias `watched`. */
+/** The latest activations of prompts that had another active version before, under the alias `watched`. */
 const activations = (store: Store, watched: Watched): SQL => sql`(
   select prompt.id as prompt_id, prompt.key as text_key, prompt.project_key, live.activated_at,
     version.key as version_key, version.id as version_id, ${numberOf('version')} as version_number,
@@ -342,7 +343,7 @@ const promptsOf = (watched: Watched): SQL =>
       inner join ${textVersions} as named on named.id = item.value and named.is_active = 1
       inner join ${versionedTexts} as prompt on prompt.key = named.text_key`
 
-/** Like `versionNumber`, for an alias. */
+/** Like `versionNumber`, but for a table alias. */
 const numberOf = (alias: 'version' | 'former'): SQL => {
   const version = sql.raw(alias)
   return sql`coalesce(${version}.number, (
@@ -371,8 +372,8 @@ const LOOKS = rowSet([
 ])
 
 /**
- * Stores the looks that watches have reached. If several requests do this at once, the first one counts; all of them
- * read the same decisions anyway.
+ * Stores the looks that watches have reached. If several requests do this at the same time, the first one's rows stay.
+ * All of them read the same decisions anyway.
  */
 async function takeLooks(store: Store, watches: readonly Watch[]): Promise<void> {
   const decisions = await readDecisions(
@@ -432,7 +433,7 @@ async function takeLooks(store: Store, watches: readonly Watch[]): Promise<void>
       selectFor(
         watchLooks,
         { ...row, rolledBackAt: null },
-        // A text that is deleted in the meantime leaves no rows behind, because its key may be given to another text.
+        // Store no rows for a text that was deleted in the meantime, because another text may get its key.
         sql`from ${LOOKS.from(LOOKS.encodeAll(rows))} cross join ${textActivations}
           where ${and(
             eq(textActivations.textKey, sql`${row.textKey}`),
@@ -487,8 +488,8 @@ async function readDecisions({ shards }: Store, lists: readonly FirstDecisions[]
 }
 
 /**
- * Looks through the deployment's next `SCANNED_TEXTS` texts, after the one with this key, for prompts that may have a
- * watch. Also returns the key to continue after, or null at the end.
+ * Searches the deployment's next `SCANNED_TEXTS` texts, after the one with this key, for prompts that may have a watch.
+ * Also returns the key to continue after, or null at the end.
  */
 export async function listWatchedPrompts(
   { database }: UnscopedStore,

@@ -15,7 +15,7 @@ import { unpurgedTraces } from './live.ts'
 /** A filter on a trace's latest answer. If none of these fields is set, the filter doesn't apply. */
 export interface AnswerFilter {
   engineErrorType?: string | undefined
-  /** The blamed span's step when the answer was given, by its old or new name. */
+  /** The step that the blamed span had at the time of the answer, by its old or new name. */
   engineStepId?: string | undefined
   /** Whether the answer blames a span. */
   engineHasStep?: boolean | undefined
@@ -42,7 +42,7 @@ const hasAnswer = (project: Project, filter: AnswerFilter, trace: SQL): SQL => s
       filter.engineTo === undefined ? undefined : lt(attributions.createdAt, filter.engineTo * DAY_MS),
     )})`
 
-/** Whether an answer, or a row that counts answers, has the filter's type and step. */
+/** Whether an answer, or a row that counts answers, has the filter's error type and step. */
 const isRecorded = (
   { key }: Project,
   { engineErrorType, engineStepId, engineHasStep }: AnswerFilter,
@@ -64,8 +64,8 @@ export const isAnswered = (store: Store, project: Project, filter: AnswerFilter)
   asksForAnswer(filter) ? and(hasAnswer(project, filter, sql`${traces.key}`), isAnswerShown(store)) : undefined
 
 /**
- * The number of answers that are counted but can't be listed: their traces have expired, or are about to be purged. The
- * purge then updates the counts. Considers at most 5,000 of these traces.
+ * The number of answers that are counted but can't be listed, because their traces have expired or are about to be
+ * purged. (A purge updates the counts.) Considers at most 5,000 of these traces.
  */
 export async function countGoneAnswers(store: Store, project: Project, filter: AnswerFilter): Promise<number> {
   const counts = await readShards(store, shard => countIn(shard, project, filter))
@@ -85,7 +85,7 @@ async function countIn(store: Store, project: Project, filter: AnswerFilter): Pr
     where unpurged.project_key = ${project.key} and ${hasAnswer(project, filter, sql`unpurged.key`)})`
   const expired = sql`(
     select coalesce(sum(${answerDays.expired}), 0) as expired from ${answerDays} where ${isExpired}) as scanned`
-  // Nested, as in `readStepId`.
+  // The query is nested for the same reason as in `readStepId`.
   const [row] = await store.database
     .select({ count: sql<number>`scanned.expired + ${leaving}`.as('count') })
     .from(expired)

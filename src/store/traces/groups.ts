@@ -22,9 +22,9 @@ import { inProject, matches, newestFirst, positionIs, type TraceFilter, type Tra
 /** Traces with the same value of a metadata field, such as the turns of a conversation. */
 export interface TraceGroup {
   value: string
-  /** The traces that the page scanned. */
+  /** The number of the group's traces that the page scanned. */
   traces: number
-  /** Whether there may be older traces. */
+  /** Whether the group may have older traces, too. */
   isMinimum: boolean
   firstAt: number
   lastAt: number
@@ -33,10 +33,10 @@ export interface TraceGroup {
 
 /** A position in a list of groups: after some of the groups whose newest trace is `at`. */
 export interface GroupPlace {
-  /** The newest trace when the list was first read. Later traces don't move groups within the list. */
+  /** The newest trace when the list was first read. Traces that arrive later don't move groups within the list. */
   until: TracePosition
   at: TracePosition
-  /** How many of that trace's values have been listed. */
+  /** How many values of the trace at `at` have been listed. */
   handled: number
 }
 
@@ -56,9 +56,9 @@ interface FoundGroup extends Omit<TraceGroup, 'isMinimum'> {
 }
 
 /**
- * A page of the groups of a project's traces by the values at `path`, in the order of their newest traces. Each group
- * is listed once, at its newest trace. Scans at most 5,000 traces in each database and 4 MiB of metadata, so `groups`
- * may be short even if more follow. Takes two round trips.
+ * A page of the groups of a project's traces. Traces with the same value at `path` form a group. Groups are sorted by
+ * their newest traces, and each is listed only once. Scans at most 5,000 traces in each database and 4 MiB of metadata,
+ * so `groups` may be short even if more follow. Takes two round trips.
  */
 export async function listGroups(
   store: Store,
@@ -99,7 +99,7 @@ export async function listGroups(
 
 const positionOf = ({ timestamp, id }: TracePosition): TracePosition => ({ timestamp, id })
 
-/** The traces that a page scans, newest first, and the last of them. `isEnd`: there are no more traces. */
+/** The traces that a page scans, newest first, and the last of them. `isEnd` means that there are no more traces. */
 async function scan(
   store: Store,
   project: Project,
@@ -158,7 +158,7 @@ function scanIn(
 const isListed = (store: Store, project: Project, { kind }: GroupFilter): SQL =>
   matches(store, project, { kind, fields: [] }) ?? sql`true`
 
-/** Groups scanned traces by their values, except for the first trace's values that earlier pages have listed. */
+/** Groups scanned traces by their values. Leaves out the values that earlier pages have listed for the first trace. */
 function* gather(scanned: readonly ScannedTrace[], path: string, after: GroupPlace | undefined): Work<FoundGroup[]> {
   const groups = new Map<string, FoundGroup>()
   const listed = new Set<string>()
@@ -197,14 +197,14 @@ function* gather(scanned: readonly ScannedTrace[], path: string, after: GroupPla
   return [...groups.values()]
 }
 
-/** Null metadata means that the trace doesn't have the value. */
+/** A value that's null in the metadata isn't a group. */
 const NO_GROUP = 'null'
 
 const GROUPS = rowSet(['value'])
 
 interface NewGroup {
   group: FoundGroup
-  /** The time of its oldest trace. Null if that trace is beyond the ones that were probed. */
+  /** The time of its oldest trace. Null if none of the probed traces is listed. */
   oldestAt: number | null
 }
 
@@ -221,7 +221,8 @@ async function findNewAcross(
     const found = await findNew(only, project, path, filter, query)
     return found.map(({ group, oldestAt }) => ({ group, oldestAt }))
   }
-  // A group that's new in one database may be listed because of a trace in another, so all of them are looked up.
+  // A group that's new in one database may have been listed because of a trace in another database, so each database
+  // looks up all groups.
   const { groups, limit } = query
   const found = await readShards(store, shard =>
     findNew(shard, project, path, filter, { ...query, limit: groups.length }),

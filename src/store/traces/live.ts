@@ -6,16 +6,16 @@ import type { Store } from '../core/store.ts'
 import { traces } from '../schema/traces.ts'
 
 /**
- * The organization that a query on traces is bound to: a store's or, in a `Template`, the `organizationKey` passed
- * later.
+ * The organization that a query on traces is bound to: a store's organization or, in a `Template`, the
+ * `organizationKey` that's passed later.
  */
 export type Bound = { organization: { key: number | Placeholder } }
 
 export const BOUND_LATER: Bound = { organization: { key: sql.placeholder('organizationKey') } }
 
 /**
- * The condition of every query on traces: in the store's organization, and neither the trace nor its project is
- * deleted.
+ * The condition of every query on traces: a trace is in the store's organization, and neither the trace nor its project
+ * is deleted.
  */
 export const isLive = (bound: Bound, ...conditions: (SQL | undefined)[]) =>
   and(isUndeleted(bound), hasExistingProject(bound, traces.projectKey), ...conditions)
@@ -28,8 +28,8 @@ const isUndeleted = ({ organization }: Bound) =>
   and(eq(traces.organizationKey, organization.key), isNull(traces.deletedAt))
 
 /**
- * A subquery, under the alias `unpurged`, for the keys and projects of the organization's deleted traces that wait for
- * their purge. Considers at most 5,000 of the deployment's deleted traces.
+ * A subquery, under the alias `unpurged`, for the keys and projects of the organization's deleted traces that are
+ * waiting to be purged. Considers at most 5,000 of the deployment's deleted traces.
  */
 export const unpurgedTraces = ({ organization }: Store): SQL => sql`(
   select scanned.key, scanned.project_key from (

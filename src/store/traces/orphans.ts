@@ -14,8 +14,8 @@ import { isNotRoot, observations, spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
 
 /**
- * Continues a pass over all R2 objects, a page at a time. Deletes objects that no row refers to and that are over 24
- * hours old, because no request takes that long to store the row. Returns how many it deleted.
+ * Continues a pass over all R2 objects, one page at a time. Deletes objects that are over 24 hours old and that no row
+ * refers to. (No request takes that long to store its rows.) Returns how many objects it deleted.
  */
 export async function sweepOrphans(unscoped: UnscopedStore, now: number): Promise<number> {
   const { payloads, deadline } = unscoped
@@ -41,7 +41,7 @@ interface StoredObject {
 }
 
 /**
- * Parses an object's key, `<organization>/<folder>/<name>`. A folder is that of a trace, an imported example, or an
+ * Parses an object's key, `<organization>/<folder>/<name>`. A folder belongs to a trace, an imported example, or an
  * experiment's result. Ignores other objects in the bucket, which aren't ours.
  */
 function partsOf(key: string): StoredObject[] {
@@ -58,14 +58,14 @@ async function findReferencedObjects(
   const named = new Set<string>()
   const isUsed = await usedDatabases(unscoped, objects)
   for (const store of unscoped.shards) {
-    // Only traces' rows are outside the control database.
+    // Only rows that belong to traces are outside the control database.
     const isHere = (object: StoredObject) => (object.folder.includes('/') ? store.shard === 0 : isUsed(object, store))
     await addReferencedObjects(store, [...new Set(objects.filter(isHere).map(({ folder }) => folder))], named)
   }
   return named
 }
 
-/** Tells whether a database may have traces of an object's organization. */
+/** Returns a function that tells whether a database may have traces of an object's organization. */
 async function usedDatabases(
   { shards, control }: UnscopedStore,
   objects: readonly StoredObject[],

@@ -19,15 +19,15 @@ import { liveTraceKeys } from './live.ts'
 export interface StoredValue {
   text: string
   /**
-   * `<object>:<offset>:<length>` in bytes; the object's name is unique within its trace. Null if `text` is the whole
-   * value.
+   * `<object>:<offset>:<length>`, with offset and length in bytes. The object's name is unique within its trace. Null
+   * if `text` is the whole value.
    */
   ref: string | null
 }
 
 /**
- * Where R2 holds an owner's values: a trace's key, or a name with a slash for values that belong to no trace. The
- * orphan sweep knows which rows refer to each kind.
+ * The R2 folder for an owner's values. For a trace, it's the trace's key. For values that don't belong to a trace, it's
+ * a name with a slash. For each kind of folder, the orphan sweep checks the rows that may refer to it.
  */
 export type Folder = number | `imports/${string}` | `experiments/${string}`
 
@@ -38,14 +38,14 @@ export interface NewValue {
 }
 
 /**
- * A value with its place. For a value in R2, `traceKey` is the trace whose folder holds it; only that trace's rows may
- * refer to it.
+ * A value with its place. For a value in R2, `traceKey` is the key of the trace whose folder contains it. Only that
+ * trace's rows may refer to it.
  */
 export interface PlacedValue extends StoredValue {
   traceKey: number | null
 }
 
-/** The place of each new value. Large values whose trace doesn't exist are missing. */
+/** The place of each new value. Leaves out large values whose trace doesn't exist. */
 export type Placement = ReadonlyMap<NewValue, PlacedValue>
 
 /**
@@ -89,7 +89,7 @@ export async function placeUnder<Value extends { folder: Folder; json: string }>
   await eachInParallel(large, async ([folder, values]) => {
     // Each attempt uses a new name, so none overwrites another's object.
     const name = newId()
-    // Only the values of traces are searched.
+    // Rows of traces keep more of each value than other rows, because searches read only the values of traces.
     const keptBytes = typeof folder === 'number' ? KEPT_BYTES : PREVIEW_BYTES
     const parts = values.map(({ json }) => new TextEncoder().encode(json))
     const object = await new Blob(parts).arrayBuffer()
@@ -113,7 +113,7 @@ export interface ShownValue {
   isWhole: boolean
 }
 
-/** A stored value as a query returned it. `isCut`: the text is only the beginning of what the row holds. */
+/** A stored value as a query returned it. `isCut` means that `text` is only the beginning of the row's text. */
 export interface FoundValue extends StoredValue {
   folder: Folder
   isCut?: boolean
@@ -126,9 +126,9 @@ export interface FoundValue extends StoredValue {
 export type ShownMode = PayloadMode | 'brief'
 
 /**
- * Prepares stored values for a response. `full` shows whole values and fetches those in R2, a few at a time; values
+ * Prepares stored values for a response. `full` shows whole values, and fetches those in R2 a few at a time. Values
  * beyond `maxBytes` or 1,000 fetches become previews. `preview` cuts strings at 256 bytes and shows the beginning of a
- * value in R2 as a string. `brief` shows only the beginning, as a string, for every value over 256 bytes. Returns
+ * value in R2 as a string. For each value over 256 bytes, `brief` shows only the beginning, as a string. Returns
  * undefined if an object is gone, which happens if the trace is purged in the meantime.
  */
 export async function showValues(
@@ -154,8 +154,8 @@ export async function showValues(
 }
 
 /**
- * Fetches the JSON of values in R2. Reads adjacent values of an object at once. Values whose object is gone are
- * missing.
+ * Fetches the JSON of values in R2. Reads adjacent values in an object with a single request. Leaves out values whose
+ * object is gone.
  */
 export async function fetchValues(
   store: Store,
@@ -211,7 +211,10 @@ interface ObjectRange {
   values: FoundValue[]
 }
 
-/** The range reads for values. Identical and adjacent ranges merge into one; a batch stores its values side by side. */
+/**
+ * The range reads for values. Merges identical ranges and, because a batch stores its values side by side, adjacent
+ * ones.
+ */
 function rangesOf(values: readonly FoundValue[]): ObjectRange[] {
   const ranges: ObjectRange[] = []
   const placed = values.map(value => ({ value, ...parseRef(value.ref) }))
@@ -237,8 +240,8 @@ interface Reading<Found> {
 }
 
 /**
- * Reads traces with their values, and reads again if a trace was deleted in the meantime, because a new one may have
- * replaced it. Throws a 503 if an object is gone although its trace still exists.
+ * Reads traces with their values. If a trace was deleted in the meantime, reads again, because a new trace may have
+ * replaced it. Throws a 503 if an object is gone but its trace still exists.
  */
 export async function readUntilWhole<Found>(
   store: Store,
@@ -283,7 +286,7 @@ export async function deleteValues(store: Store, folder: Folder): Promise<boolea
   return page.truncated
 }
 
-/** Runs a task for each item, with as many in parallel as a Worker has connections. */
+/** Runs a task for each item. Runs as many tasks in parallel as a Worker may have open connections. */
 async function eachInParallel<Item>(items: Iterable<Item>, task: (item: Item) => Promise<void>): Promise<void> {
   const queue = [...items].values()
   const workers = Array.from({ length: MAX_PARALLEL_CALLS }, async () => {

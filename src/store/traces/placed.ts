@@ -11,9 +11,9 @@ import { spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
 
 /*
- * Finds the database of a trace and of what belongs to it. With one database, reads nothing. If nothing is found, the
- * caller gets a store without the trace, and its own query finds nothing either. If a database doesn't respond, only
- * what may be in that database has no place.
+ * Finds the databases of traces and of items that belong to traces. If there's only one database, reads nothing. If an
+ * item isn't found, returns some store, in which the caller's own query doesn't find it either. If a database doesn't
+ * respond, only the items that may be in that database have no store.
  */
 
 /** The store of the trace with this read id. */
@@ -21,15 +21,15 @@ export const storeOfTrace = async (store: Store, id: string): Promise<Store> =>
   onlyStore(await placesIn(store, [id], epochsIn(store.organization)), id)
 
 /**
- * The store of a project's trace, which may not exist yet: the one that has the trace, or else the one that the current
- * epoch assigns to it. With a single epoch, reads nothing.
+ * The store of a project's trace, which may not exist yet. It's the store that has the trace or, if none has it, the
+ * one that the current epoch assigns to it. If the project has no epochs, reads nothing.
  */
 export async function storeInProject(store: Store, project: PlacedProject, id: string): Promise<Store> {
   if (project.epochs === null) return store
   return onlyStore(await placesIn(store, [id], [parseEpochs(project.epochs)]), id)
 }
 
-/** The stores of the items looked for, and why some items have none: a database that may have them didn't respond. */
+/** The stores of items, and the reason why some items have none, such as a database that didn't respond. */
 interface Places {
   stores: ReadonlyMap<string, Store>
   failure: unknown
@@ -57,7 +57,7 @@ function grouped<Item>(
   return { groups, unplaced, failure }
 }
 
-/** Groups what belongs to a project's traces by the stores of those traces, which may not exist yet. */
+/** Groups items that belong to a project's traces by the stores of those traces, which may not exist yet. */
 export async function groupByStore<Item>(
   store: Store,
   project: PlacedProject,
@@ -70,7 +70,10 @@ export async function groupByStore<Item>(
   return grouped(items, item => ids.get(item) ?? '', places)
 }
 
-/** The store that has each trace, or else the first one that may get it. Asks only if several may have it. */
+/**
+ * For each trace, the store that has it or, if none has it, the one that may create it. Reads nothing for a trace that
+ * only one store may have.
+ */
 async function placesIn(store: Store, ids: readonly string[], epochs: readonly (readonly Epoch[])[]): Promise<Places> {
   const now = Date.now()
   const shards = new Map(ids.map(id => [id, [...new Set(epochs.flatMap(each => shardsOfTrace(id, each, now)))]]))
@@ -78,7 +81,7 @@ async function placesIn(store: Store, ids: readonly string[], epochs: readonly (
   const asked = new Set(unknown.flatMap(id => shards.get(id) ?? []))
   const { stores, clocks, failures } = await findTraces([...asked].map(store.in), unknown)
   const [epoch] = begunEpochs(epochs[0] ?? [], now)
-  // According to its own clock, a database may still create a trace in the previous epoch.
+  // A database whose clock is behind may still create a trace in the previous epoch.
   const isBeginning = epoch !== undefined && clocks.some(clock => clock < epoch.from)
   for (const id of ids) {
     const candidates = shards.get(id) ?? []
@@ -90,7 +93,7 @@ async function placesIn(store: Store, ids: readonly string[], epochs: readonly (
 }
 
 /**
- * Looks for traces in these databases, and reads their clocks. Once all traces are found, doesn't wait for the
+ * Looks for traces in these databases, and reads the databases' clocks. Once all traces are found, doesn't wait for the
  * remaining databases.
  */
 async function findTraces(databases: readonly Store[], ids: readonly string[]) {
@@ -126,7 +129,7 @@ export const groupByTrace = async (store: Store, ids: readonly string[]): Promis
 export const storeOfSpan = async (store: Store, id: string): Promise<Store> =>
   onlyStore(await placesOfSpans(store, [id]), id)
 
-/** The stores of spans. If several have a span with the same id, the one that received it last. */
+/** The stores of spans. If several stores have a span with the same id, it's the one that received the span last. */
 const placesOfSpans = (store: Store, ids: readonly string[]): Promise<Places> =>
   newestPlaces(store, ids, async ({ database, organization }) =>
     database
@@ -137,7 +140,8 @@ const placesOfSpans = (store: Store, ids: readonly string[]): Promise<Places> =>
   )
 
 /**
- * Groups what belongs to spans by the stores of those spans, in order. A span that doesn't exist can be in any group.
+ * Groups items that belong to spans by the stores of those spans, and keeps their order. Items of a span that doesn't
+ * exist can be in any group.
  */
 export const groupBySpan = async <Item>(
   store: Store,
@@ -145,7 +149,7 @@ export const groupBySpan = async <Item>(
   spanIdOf: (item: Item) => string,
 ): Promise<Grouped<Item>> => grouped(items, spanIdOf, await placesOfSpans(store, [...new Set(items.map(spanIdOf))]))
 
-/** The store of the feedback with this read id. If several have it, the one that received it last. */
+/** The store of the feedback with this read id. If several stores have it, it's the one that received it last. */
 export const storeOfFeedback = async (store: Store, id: string): Promise<Store> =>
   onlyStore(
     await newestPlaces(store, [id], ({ database, organization }) =>
@@ -161,7 +165,7 @@ export const storeOfFeedback = async (store: Store, id: string): Promise<Store> 
 const isLiveTraceOf = (organizationKey: number): SQL | undefined =>
   and(eq(traces.organizationKey, organizationKey), isNull(traces.deletedAt))
 
-/** The store that has each id, or else any store. */
+/** For each id, the store that received it last or, if none has it, any store. */
 async function newestPlaces(
   store: Store,
   ids: readonly string[],
@@ -175,7 +179,7 @@ async function newestPlaces(
       : await readSome(shards, async shard => (await find(shard)).map(row => ({ ...row, shard })))
   const oldestFirst = found.flat().toSorted((one, other) => one.at - other.at)
   const stores = new Map(oldestFirst.map(({ id, shard }) => [id, shard]))
-  // What wasn't found may be in a database that didn't respond.
+  // Ids that weren't found may be in a database that didn't respond.
   if (failures.length === 0) for (const id of ids) if (!stores.has(id)) stores.set(id, first)
   return { stores, failure: failures[0]?.error }
 }

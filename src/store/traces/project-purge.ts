@@ -27,14 +27,14 @@ import { deleteValues } from './payloads.ts'
 import { deleteExperiments } from './purged-results.ts'
 
 /*
- * A deleted project's row hides it. A job deletes its traces, which are purged like any others, and everything else in
- * the project. The job runs again once no isolate can have the project cached, to remove data that was written in the
- * meantime.
+ * A deletion first marks the project's row, which hides the project. A job then deletes the project's traces, which are
+ * purged like any others, and everything else in the project. The job runs again once no isolate can still have the
+ * project in its cache, to remove data that was written in the meantime.
  */
 
 /**
- * Takes up to `limit` deleted projects whose purge is due and postpones each, so it's only taken again if nobody
- * finishes it.
+ * Takes up to `limit` deleted projects whose purge is due. Postpones each purge, so that a project is taken again only
+ * if nobody finishes its purge.
  */
 export async function takeDueProjects({ database }: UnscopedStore, now: number, limit: number) {
   const due = database
@@ -52,9 +52,9 @@ export async function takeDueProjects({ database }: UnscopedStore, now: number, 
 
 /**
  * Deletes a project's data in up to `steps` bounded statements for each database. `onTraces` receives the keys of the
- * deleted traces and their database, from which they must then be purged. Returns whether it's done for now; if not,
- * the job is sent again. Safe to run twice or concurrently, because each step only deletes rows that still exist, and
- * only if the project is deleted.
+ * deleted traces and the database that they must be purged from. Returns whether the purge is done for now. If not, the
+ * job is sent again. Safe to run twice or concurrently, because each step deletes only rows that still exist, and only
+ * if the project is deleted.
  */
 export async function purgeProject(
   store: Store,
@@ -128,15 +128,18 @@ async function deleteTraces({ database, organization }: Store, projectKey: numbe
 
 const HOME_OF: ReadonlyMap<string, Home> = new Map(Object.entries(HOMES))
 
-/** The databases that may have a project's rows in a table. Leaves out copies, which follow the control database. */
+/**
+ * The databases that may have a project's rows in a table. Leaves out copies, which are updated from the control
+ * database.
+ */
 function databasesOf({ control, shards, databases }: Store, table: SQLiteTable): readonly Store[] {
   const home = HOME_OF.get(getTableName(table))
   return home === 'trace' ? shards : home === 'every' ? databases : [control]
 }
 
 /**
- * The statements that delete a project's data other than traces, a limited number of rows each, children before
- * parents. The table's home says in which databases they run.
+ * The statements that delete a project's data other than traces. Each deletes a limited number of rows. Children come
+ * before their parents. The home of a statement's table determines which databases it runs in.
  */
 function deletions(projectKey: number): { table: SQLiteTable; limit: number; statement: SQL }[] {
   const ofProject = sql`project_key = ${projectKey}`
@@ -171,7 +174,8 @@ function deletions(projectKey: number): { table: SQLiteTable; limit: number; sta
     removal(guidelines, 'project_key, step_id'),
     removal(reviewPolicySteps, 'project_key, step_id'),
     removal(reviewPolicies, 'project_key'),
-    // Only imported examples. A trace's items, and a dataset that still has some, go with the trace.
+    // Only imported examples. A trace's items are deleted with the trace, and so is a dataset that still has some of
+    // them.
     removal(
       datasetEntries,
       'project_key, step_id, trace_key, item_id, sequence',

@@ -21,8 +21,8 @@ import { deleteSuggestionExamples } from './purged-suggestions.ts'
 import { deleteTraceFields } from './trace-fields.ts'
 
 /**
- * Takes up to `limit` deleted traces whose purge is due and postpones each, so it's only taken again if nobody finishes
- * it, and after those that have waited longer.
+ * Takes up to `limit` deleted traces whose purge is due. Postpones each purge, so that a trace is taken again only if
+ * nobody finishes its purge, and only after traces that have waited longer.
  */
 export async function takeDuePurges({ database }: UnscopedStore, now: number, limit: number) {
   const due = database
@@ -39,9 +39,9 @@ export async function takeDuePurges({ database }: UnscopedStore, now: number, li
 }
 
 /**
- * Deletes everything under a deleted trace in bounded steps, and its row last. Returns whether it's done; if not, the
- * job is sent again. Safe to run twice or concurrently, because each step only deletes data that still exists, and
- * never a live trace's.
+ * Deletes everything that belongs to a deleted trace in bounded steps, and the trace's row last. Returns whether the
+ * purge is done. If not, the job is sent again. Safe to run twice or concurrently, because each step deletes only data
+ * that still exists, and never data of a live trace.
  */
 export async function purgeTrace(store: Store, traceKey: number, now: number): Promise<boolean> {
   const { database } = store
@@ -57,7 +57,7 @@ export async function purgeTrace(store: Store, traceKey: number, now: number): P
       rootSpanId: traces.rootSpanId,
       metadata: traces.metadata,
       isUncounted: traces.isUncounted,
-      // A deleted project's counts are gone, so changing them would recreate them.
+      // A deleted project's counts are gone, and an update would create them again.
       isCounted: sql<number>`exists (
         select 1 from ${projects} where ${projects.key} = ${traces.projectKey} and ${projects.deletedAt} is null)`,
     })
@@ -75,8 +75,8 @@ export async function purgeTrace(store: Store, traceKey: number, now: number): P
   const steps = [
     () => deleteCases(store, traceKey, isUncounted ? 'subtract' : isCounted ? 'expire' : 'keep'),
     () => deleteItems(store, { projectKey, traceKey }),
-    // Reviews and answers come first, to correct the counts soon. The spans and the job come last, because they
-    // determine which decisions and answers count.
+    // Reviews and answers come early, so that the counts are soon correct. The spans and the job come last, because
+    // they determine which decisions and answers count.
     () => deleteSome(reviews, isCounted ? updateDecisions : undefined),
     () => deleteSome(attributions, isCounted ? updateAnswers : undefined),
     () => deleteResults(store.control, traceKey),
@@ -124,7 +124,7 @@ async function deleteFeedback(store: Store, traceKey: number, now: number): Prom
     .limit(PURGE_ROWS)
   if (some.length === 0) return false
   const userIds = [...new Set(some.map(({ userId }) => userId))]
-  // Not in a batch, because users and feedback may be in two databases.
+  // Not in a batch, because users and feedback may be in different databases.
   await markLabelers(store.control, valuesOf(userIds), now)
   await database.delete(feedback).where(
     and(
@@ -138,7 +138,7 @@ async function deleteFeedback(store: Store, traceKey: number, now: number): Prom
   return some.length === PURGE_ROWS
 }
 
-/** The columns of each table's primary key besides the trace's. */
+/** The columns of each table's primary key, except for the trace's key. */
 const PRIMARY_KEYS: Record<PurgedTable['_']['name'], readonly SQLiteColumn[]> = {
   observations: [observations.id],
   reviews: [reviews.spanId, reviews.number],

@@ -6,8 +6,8 @@ import { projects } from '../schema/accounts.ts'
 import { datasetEntries, datasetRemovals, datasets } from '../schema/datasets.ts'
 
 /**
- * Deletes some of a deleted trace's dataset items, from every version, and takes them out of the counts. Returns
- * whether there may be more. If part of it runs twice, it finds no items the second time.
+ * Deletes some of a deleted trace's dataset items from all versions of the datasets, and subtracts them from the
+ * counts. Returns whether there may be more. Safe to run twice, because the second run no longer finds these items.
  */
 export async function deleteItems(
   { database, organization }: Store,
@@ -16,7 +16,7 @@ export async function deleteItems(
   const ofProject = sql`${datasets.organizationKey} = ${organization.key} and ${datasets.projectKey} = ${projectKey}`
   const isKept = sql`exists (
     select 1 from ${projects} where ${projects.key} = ${projectKey} and ${projects.deletedAt} is null)`
-  // A step may have been renamed since the decision, so this looks in each of the project's datasets.
+  // A step may have been renamed since the decision, so this searches all of the project's datasets.
   const piece = sql`(
     select distinct entry.step_id as step_id, entry.item_id as item_id from ${datasets} cross join ${datasetEntries} entry
     where ${ofProject} and entry.project_key = ${projectKey} and entry.step_id = ${datasets.stepId}

@@ -6,8 +6,8 @@ import { experimentResults, experiments, resultJudgments } from '../schema/exper
 import { deleteValues } from './payloads.ts'
 
 /*
- * Experiments' results go with their traces. A finished experiment keeps its counts, which contain no personal data,
- * and says how many results it has lost.
+ * Experiments' results are deleted with their traces. A finished experiment keeps its counts, which contain no personal
+ * data, and records how many results were deleted.
  */
 
 /** Deletes some of a trace's results with their outputs. Returns whether there may be more. */
@@ -19,7 +19,7 @@ export async function deleteResults(store: Store, traceKey: number): Promise<boo
     .from(experimentResults)
     .where(and(ofTrace, isNotNull(experimentResults.outputRef)))
     .limit(1)
-  // One folder at a time, its objects first, so that a repeated run finds the folder again until they're gone.
+  // Delete one folder at a time, with its objects first, so that another run still finds the folder until they're gone.
   if (large) {
     while (await deleteValues(store, `experiments/${large.experimentKey}/${large.itemId}`));
   }
@@ -28,14 +28,14 @@ export async function deleteResults(store: Store, traceKey: number): Promise<boo
     : sql`(${PRIMARY_KEY}) in (select ${PRIMARY_KEY} from ${experimentResults} where ${ofTrace}
         order by ${asc(experimentResults.experimentKey)}, ${asc(experimentResults.itemId)} limit ${PURGE_ROWS})`
   const [, , { meta }] = await database.batch([
-    // Counted in the same batch, so that a repeated run counts nothing twice.
+    // Update the counts in the same batch, so that another run doesn't subtract anything twice.
     database
       .update(experiments)
       .set({
         results: sql`${experiments.results} - scanned.results`,
         outputs: sql`${experiments.outputs} - scanned.outputs`,
         removed: sql`${experiments.removed} + scanned.results`,
-        // Requests that are counting the results start over.
+        // Makes requests that are counting the results start over.
         revision: newId(),
       })
       .from(sql`(

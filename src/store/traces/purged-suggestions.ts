@@ -4,9 +4,9 @@ import type { Store } from '../core/store.ts'
 import { promptSuggestionExamples, promptSuggestions } from '../schema/prompt-suggestions.ts'
 
 /**
- * Deletes some of a deleted trace's places among the examples of suggested prompts, and the reasons for these
- * suggestions, which may quote the trace. The changes themselves stay: they're parts of a prompt. Returns whether there
- * may be more.
+ * Removes a deleted trace from some of the suggested prompts that have it as an example. Also deletes the reasons for
+ * these suggestions, which may quote the trace. The suggested changes stay, because they're part of a prompt. Returns
+ * whether there may be more.
  */
 export async function deleteSuggestionExamples({ database }: Store, traceKey: number): Promise<boolean> {
   const some = sql`(select version_id, span_id from ${promptSuggestionExamples}

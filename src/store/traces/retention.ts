@@ -18,9 +18,9 @@ interface Cursor {
 const START: Omit<Cursor, 'projectKey'> = { timestamp: Number.MIN_SAFE_INTEGER, id: '' }
 
 /**
- * Continues a pass over the traces that are older than their project's `retentionDays`, by one bounded step, and
- * deletes them. Traces with a reviewed span stay if the project retains them. Returns the traces to purge, or undefined
- * if the pass is finished. Safe to run twice, because each step only deletes old traces that still exist.
+ * Continues, by one bounded step, a pass that deletes traces older than their project's `retentionDays`. If the project
+ * retains traces that have a reviewed span, those stay. Returns the traces to purge, or undefined if the pass is
+ * finished. Safe to run twice, because each step deletes only old traces that still exist.
  */
 export async function expireTraces(
   unscoped: UnscopedStore,

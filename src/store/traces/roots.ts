@@ -77,8 +77,8 @@ export const updateNeedsReview = ({ database }: Store, ofTraces: SQL | undefined
     .where(and(ofTraces, ne(traces.needsReview, needsReview)))
 
 /**
- * Has cron bring the dataset items of these traces up to date, if they have reviewed spans. A run that has begun has
- * set a later time, so it doesn't clear the time that is set here.
+ * Has cron update the dataset items of those traces that have reviewed spans. A run that has already started has set a
+ * later time, so it doesn't clear the time that's set here.
  */
 export const markItemsDue = ({ database }: Pick<Store, 'database'>, ofTraces: SQL | undefined, now: number) =>
   database
@@ -87,8 +87,8 @@ export const markItemsDue = ({ database }: Pick<Store, 'database'>, ofTraces: SQ
     .where(and(ofTraces, sql`coalesce(${traces.itemsDueAt}, ${now} + 1) > ${now}`, hasReviewedSpan(sql`true`)))
 
 /**
- * Makes lists show traces that were hidden because they had only generic spans. Use it when a client sends more.
- * Changes the revision, so an export that read the old row doesn't overwrite this.
+ * Makes lists show traces that were hidden because they had only generic spans. Use it when a client sends other data.
+ * Changes the revision, so that an export that read the old row doesn't undo this.
  */
 export const showInLists = ({ database }: Store, ofTraces: SQL | undefined) =>
   database
@@ -108,7 +108,9 @@ const isEmptySpan = sql`(${spans.input} is null and ${spans.output} is null and 
 /** Ids of spans and keys of their traces. */
 export const SPAN_PLACES = rowSet(['id', 'traceKey'])
 
-/** Makes other spans the roots of the traces that meet the condition. Deletes a former root if it's an empty row. */
+/**
+ * Changes which spans are the roots of the traces that meet the condition. Deletes a former root if it's an empty row.
+ */
 export function moveRoots({ database }: Store, updates: readonly TraceUpdate[], ofTraces: SQL | undefined) {
   if (updates.length === 0) return []
   const places = updates.flatMap(({ from, state }) => [
@@ -167,8 +169,8 @@ export function nameRoots({ database }: Store, updates: readonly TraceUpdate[], 
 }
 
 /**
- * Whether a span has a null output (`=`) or one that isn't null (`<>`): its own, one observed for it, or, for a root,
- * one observed for the whole trace.
+ * Whether a span has a null output (`=`) or an output that isn't null (`<>`). The output may be the span's own, one
+ * observed for the span or, if the span is a root, one observed for the whole trace.
  */
 const hasOutputNow = (comparison: SQL) => sql`(coalesce(${spans.output} ${comparison} 'null', 0) or exists (
   select 1 from ${traces} where ${traces.key} = ${spans.traceKey} and ${hasObservedOutput(sql`${spans.id}`, comparison)}))`
@@ -185,8 +187,8 @@ const OUTPUT_MARKS = {
 }
 
 /**
- * Whether feedback or an observation belongs to the whole trace: it names the root or no span or, for feedback, a span
- * that doesn't exist yet.
+ * Whether any feedback or observation belongs to the whole trace. Such an item names the root or no span. Feedback may
+ * also name a span that doesn't exist yet.
  */
 const hasWholeTraceItems = sql`(
   exists (select 1 from ${observations} where ${observations.traceKey} = ${traces.key}

@@ -25,9 +25,9 @@ export interface TraceScan {
 }
 
 /**
- * The traces that a page scans, each with its position among them. Start from `scanned` with a cross join, which reads
- * it row by row, so the rows are in its order. A sort would have to wait for all of them. `isListed` selects the traces
- * that match, and the last one scanned, where the next page begins.
+ * The traces that a page scans, each with its position among them. Select from `scanned` with a cross join. SQLite then
+ * reads `scanned` row by row, so the result is in the same order. A sort would have to wait for all rows. `isListed`
+ * selects the traces that match, and the last scanned trace, after which the next page continues.
  */
 export function scanTraces(
   store: Store,

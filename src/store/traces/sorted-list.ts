@@ -14,8 +14,8 @@ export const TRACE_ORDERS = ['duration', 'cost'] as const
 export type TraceOrder = (typeof TRACE_ORDERS)[number]
 
 /**
- * The value to sort by, and how many traces' values one statement reads. A cost needs the rows of all of the trace's
- * model calls, and other requests wait in the meantime.
+ * The value to sort by, and how many traces' values one statement reads. To compute a cost, the statement reads the
+ * rows of all of the trace's model calls. Other requests have to wait in the meantime.
  */
 const ORDERS: Record<TraceOrder, { value: SQL; step: number }> = {
   duration: { value: sql`${traces.durationMs}`, step: MAX_SCANNED_TRACES },
@@ -27,7 +27,7 @@ interface Ranked extends TracePosition {
   value: number
 }
 
-/** A place to continue from. `newest` keeps traces that arrive between two pages out of the second. */
+/** A place to continue from. `newest` excludes traces that arrive after the first page was read. */
 export interface SortedPlace extends Ranked {
   newest: TracePosition
 }
@@ -37,7 +37,7 @@ const NO_VALUE = -1
 interface SortedPage {
   items: ListedTrace[]
   nextPlace: SortedPlace | null
-  /** How many traces were sorted, and whether they are all that match. */
+  /** How many traces were sorted, and whether no other traces match. */
   sorted: number
   isAll: boolean
 }

@@ -6,8 +6,8 @@ import { traces } from '../schema/traces.ts'
 import type { Bound } from './live.ts'
 
 /**
- * Whether a span or feedback with this id is on a live trace in the organization other than the given one. `which`
- * limits the check to rows that meet this condition on `elsewhere`.
+ * Whether another live trace in the organization has a span or feedback with this id. `which` limits the check to rows
+ * that meet this condition on `elsewhere`.
  */
 export const isOnOtherTrace = (
   bound: Bound,
@@ -20,8 +20,9 @@ export const isOnOtherTrace = (
 
 /**
  * Whether a span id that the current trace refers to belongs to another trace. False for an id that doesn't exist yet.
- * Ids of roots and of telemetry spans can be computed, so another trace may take them before they exist. A derived id
- * belongs to the trace that it was derived for. Any other id belongs to the current trace if it has the span.
+ * Ids of roots and of telemetry spans can be computed, so another trace may use them before those spans exist. A
+ * derived id belongs to the trace that it was derived for. Any other id belongs to the current trace if it has the
+ * span.
  */
 export const belongsToOtherTrace = (bound: Bound, spanId: SQL): SQL => sql`(${spanId} is not null
   and ${spanId} <> ${traces.rootSpanId} and ${isOnOtherTrace(bound, spans, {

@@ -7,7 +7,7 @@ import { traceFields, traces } from '../schema/traces.ts'
 
 /*
  * Statements that write the searchable fields of traces, to run in a batch. The condition `ofTraces` must bind the
- * organization. All fields are sent as one parameter, because a statement takes at most 100.
+ * organization. All fields are sent as one parameter, because a statement can have at most 100 parameters.
  */
 
 /** The fields of the trace with this id. */
@@ -16,7 +16,7 @@ export interface FieldsOfTrace {
   fields: readonly SearchableField[]
 }
 
-/** Adds fields. Fields that already exist cost no write. */
+/** Adds fields. Doesn't write fields that already exist. */
 export const insertTraceFields = ({ database }: Store, fields: readonly FieldsOfTrace[], ofTraces: SQL | undefined) =>
   database.insert(traceFields).select(rowsOf(fields, ofTraces)).onConflictDoNothing()
 
@@ -25,7 +25,7 @@ export const deleteTraceFields = ({ database }: Store, fields: readonly FieldsOf
     .delete(traceFields)
     .where(sql`(project_key, path, value, timestamp, trace_key) in (${rowsOf(fields, ofTraces)})`)
 
-/** The bytes that a trace's fields add to the parameter. */
+/** The number of bytes that a trace's fields add to the parameter. */
 export const fieldBytes = (fields: FieldsOfTrace): number => utf8Length(encode([fields]))
 
 const FIELDS = rowSet(['traceUuid', 'path', 'value'])
@@ -42,6 +42,6 @@ const rowsOf = (fields: readonly FieldsOfTrace[], ofTraces: SQL | undefined): SQ
   selectFor(
     traceFields,
     { ...row, projectKey: traces.projectKey, timestamp: traces.timestamp, traceKey: traces.key },
-    // A cross join, because `ofTraces` may itself read rows.
+    // A cross join fixes the order of the tables, because `ofTraces` may contain subqueries.
     sql`from ${FIELDS.from(encode(fields), 'field')} cross join ${traces} where ${traces.id} = ${row.traceUuid} and ${ofTraces}`,
   )

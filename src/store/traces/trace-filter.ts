@@ -45,7 +45,7 @@ export interface TraceFilter extends AnswerFilter {
   kind?: 'all' | undefined
   /** Has spans that are assigned to this user. */
   assigneeId?: string | undefined
-  /** The keys of the only traces that match. */
+  /** Only traces with these keys match. */
   keys?: readonly number[] | undefined
   /** Metadata fields, which must all match. */
   fields: readonly SearchableField[]
@@ -63,9 +63,9 @@ export const newestFirst = (left: TracePosition, right: TracePosition): number =
 
 /**
  * How to read a project's traces in the filter's time range: the tables, the `time` column to order by, and the
- * condition. With an assignee, the search starts from the assignments, and with metadata filters, from one of the
- * filtered fields. `sought` is a condition with an index in time order, for searches without an assignee or metadata
- * filters. `more` adds conditions on the time column.
+ * condition. If there's an assignee, the search starts from the assignments. Otherwise, if there are metadata filters,
+ * it starts from one of the filtered fields. If there's neither, `sought` may be a condition that has an index in time
+ * order. `more` adds conditions on the time column.
  */
 export function inProject(
   store: Store,
@@ -120,8 +120,9 @@ export function indexedCondition({ id, name, status, rating }: TraceFilter): SQL
 }
 
 /**
- * The metadata field to start a search from: the one that the fewest traces have, based on a bounded count of each. If
- * all are common, it's the conversation's id, or else the field with the longest value.
+ * The metadata field to start a search from. It's the field that the fewest traces have, based on a bounded count for
+ * each field. If all fields are common, it's the conversation's id or, if that isn't among them, the field with the
+ * longest value.
  */
 function drivingField(project: Project, fields: readonly SearchableField[]): Record<'path' | 'value', SQL> | undefined {
   const ordered = fields.toSorted((left, right) => likelySelectivity(right) - likelySelectivity(left))
@@ -169,7 +170,7 @@ export function matches(store: Store, project: Project, filter: TraceFilter): SQ
     errorType === undefined ? undefined : shallow(hasErrorType(store, errorType)),
     keys && isOneOf(traces.key, keys),
     isAnswered(store, project, filter),
-    // If the search starts from the only field, every trace that is read has it.
+    // If there's only one field and the search starts from it, every trace that's read has that field.
     fields.length > (filter.assigneeId === undefined ? 1 : 0) ? hasFields(project, fields) : undefined,
   )
 }
@@ -199,8 +200,8 @@ const REVIEWED: Record<TraceReviewState, SQL> = {
 }
 
 /**
- * Whether a trace's disagreement is of this type, according to the current decisions or, if they name none, the
- * engine's last answer. That answer stays valid if its job runs again or fails.
+ * Whether a trace has this error type, according to the current decisions or, if they don't name one, the engine's last
+ * answer. That answer stays valid if its job runs again or fails.
  */
 const hasErrorType = (store: Store, errorType: string): SQL => sql`(
   (exists (select 1 from ${attributionJobs} where ${attributionJobs.traceKey} = ${traces.key}
@@ -216,7 +217,10 @@ const decisionsInForce = (which: SQL): SQL => sql`${spans} cross join ${reviews}
 
 const namesErrorType = (which: SQL): SQL => sql`exists (select 1 from ${decisionsInForce(which)})`
 
-/** The error types of the current trace by which `hasErrorType` finds it. Of several decisions, the newest counts. */
+/**
+ * The current trace's error types, by which `hasErrorType` finds it. If several decisions name one, the newest decision
+ * counts.
+ */
 export const errorTypeColumns = (store: Store) => ({
   reviewersType: sql<string | null>`(
     select ${reviews.errorType} from ${decisionsInForce(isNotNull(reviews.errorType))}
@@ -228,7 +232,7 @@ export const errorTypeColumns = (store: Store) => ({
 
 /**
  * Whether a trace has all these fields. Each takes one seek in the primary key. They share one parameter, because a
- * statement takes at most 100.
+ * statement can have at most 100 parameters.
  */
 export const hasFields = (project: Project, fields: readonly SearchableField[]): SQL =>
   sql`not exists (select 1 from ${fieldsFrom(fields)}

@@ -43,7 +43,8 @@ export interface CountedTrace extends TraceSummary, TraceUse {
 }
 
 /**
- * A `CountedTrace` with the beginnings of its values, and the error type that the reviewers, or else the engine, named.
+ * A `CountedTrace` with the beginnings of its values, and with the error type that reviewers named or, if they named
+ * none, the one that the engine named.
  */
 export interface ListedTrace extends CountedTrace, TracePreview {
   errorType: string | null
@@ -67,7 +68,7 @@ const summaryColumns = {
 const countReviewed = (kind: SQL) =>
   sql<number>`(select count(*) from ${spans} where ${spans.traceKey} = ${traces.key} and ${isNotNull(spans.reviewState)} and ${kind})`
 
-/** The numbers of spans, reviews, and feedback of the current trace, and what its model calls used. */
+/** How many spans, reviews, and feedback entries the current trace has, and what its model calls used. */
 export const traceCounts = (store: Store) => ({
   spanCount: sql<number>`(
     iif(${traces.isPosted} = 1, 1, (
@@ -117,7 +118,7 @@ interface PageQuery {
 }
 
 /**
- * A page of a project's matching traces, newest first, in one round trip, or two with `nameContains`. Scans at most
+ * A page of a project's matching traces, newest first. Takes one round trip, or two with `nameContains`. Scans at most
  * 5,000 traces in each database, so `items` may be short even if more traces follow.
  */
 export const listTraces = (
@@ -144,7 +145,7 @@ async function listIn(
   return { items: items.map(toListedTrace), nextPlace }
 }
 
-/** Like `listTraces`, without the counts, each of which reads more rows. */
+/** Like `listTraces`, but without the counts, because each of them reads more rows. */
 export const findMatches = (
   store: Store,
   project: Project,
@@ -188,10 +189,7 @@ export interface SearchedTrace extends TracePosition {
   metadataBytes: number
 }
 
-/**
- * Finds the traces in one database that a search for text starts from. The page may start with a trace, instead of
- * after it.
- */
+/** Finds a page of traces in one database to search for text. The page may include the trace at `after`. */
 export async function findSearched(
   store: Store,
   project: Project,
@@ -250,8 +248,8 @@ export async function findListedPlaced<Place extends { shard: number; key: numbe
 }
 
 /**
- * The filter with the keys of the traces that a page scans and whose names contain the text. Takes a round trip,
- * because SQLite can compare only ASCII regardless of case.
+ * Returns the filter with the keys of those scanned traces whose names contain the text. Takes a round trip, because
+ * SQLite can ignore case only in ASCII text.
  */
 async function withNames(store: Store, project: Project, filter: TraceFilter, page: PageQuery): Promise<TraceFilter> {
   const { nameContains } = filter

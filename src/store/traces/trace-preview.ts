@@ -19,7 +19,7 @@ export interface TracePreview {
 
 const [LENGTH, INPUTS, ROWS] = [PREVIEWED_LENGTH, PREVIEWED_INPUTS, PREVIEWED_ROWS].map(limit => sql.raw(String(limit)))
 
-/** Observations of the current trace, each with its span, but without its data. */
+/** The current trace's observations with their spans, but without their data. */
 const seen = sql`(
   select id, type, coalesce(span_id, ${traces.rootSpanId}) as span_id from ${observations}
   where trace_key = ${traces.key} limit ${ROWS}) as seen`
@@ -54,8 +54,8 @@ const asked = sql`(
   limit -1) as asked`
 
 /**
- * The beginnings of the inputs of the span `asked`, as JSON, latest first. An input given to the span itself comes
- * before any that were observed.
+ * The beginnings of the inputs of the span `asked`, as JSON, latest first. An input that was sent with the span itself
+ * counts as the oldest, so it's last.
  */
 const inputs = sql<string>`(
   select (

@@ -78,7 +78,7 @@ export const stateColumns = (state: TraceState) => ({
 
 const NEW_TRACES = rowSet(['key', 'id', 'traceId', 'receivedAt', 'endsAt', ...STATE_COLUMNS])
 
-/** When the store's database stops creating a project's trace, as in `domain/shards.ts`. */
+/** When the store's database must stop creating a project's trace, as explained in `domain/shards.ts`. */
 export const endOfCreation = ({ shard }: Store, { epochs }: PlacedProject, id: string): number | null =>
   epochs === null ? null : endsAt(id, parseEpochs(epochs), shard, Date.now())
 
@@ -90,8 +90,8 @@ export async function requireCreatable(store: Store, project: PlacedProject, ids
 }
 
 /**
- * Selects the rows of new traces, unless the project was deleted. Leaves out those that belong to another database by
- * now, so that no trace is in both.
+ * Selects the rows of new traces, unless the project was deleted. Leaves out traces that now belong to another
+ * database, so that no trace is in two databases.
  */
 export const selectNewTraces = (store: Store, project: PlacedProject, rows: string, revision: string): SQL => {
   const { row } = NEW_TRACES

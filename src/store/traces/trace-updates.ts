@@ -48,7 +48,7 @@ export async function updateTraces(store: Store, updates: readonly TraceUpdate[]
   return done
 }
 
-/** The bytes that an update sends besides its row. */
+/** The number of bytes that an update sends in addition to its row. */
 export const updateBytes = ({ from: { id }, added, removed }: TraceUpdate): number =>
   fieldBytes({ id, fields: added }) + fieldBytes({ id, fields: removed })
 
@@ -57,7 +57,8 @@ const hasRevision = (store: Store, updates: readonly TraceUpdate[], revision: st
   isLive(store, hasIdIn(updates.map(({ from }) => from.id)), eq(traces.revision, revision))
 
 /**
- * The batch statements that write new states under a new revision. `json` holds the updates, encoded by `encodeUpdate`.
+ * The batch statements that write new states under a new revision. `json` contains the updates, encoded by
+ * `encodeUpdate`.
  */
 export function updateStatements(
   store: Store,

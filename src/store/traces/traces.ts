@@ -29,10 +29,10 @@ interface NewTrace {
 }
 
 /**
- * Creates the traces that don't exist, with their root spans and searchable fields. An existing trace changes only if a
- * completing state has the same metadata as the stored trace. In that case, the trace becomes completed. Returns each
- * trace's resulting row by id and whether it's new, in one round trip. A trace is missing if its random key was already
- * taken, or if an epoch has just begun; the caller must try again. Ids must be unique.
+ * Creates the traces that don't exist, with their root spans and searchable fields. An existing trace changes only if
+ * it's running, and the new state is completed and has the same metadata. In that case, the trace becomes completed.
+ * Returns each trace's resulting row by id and whether it's new, in one round trip. Leaves out a trace if its random
+ * key was already taken, or if an epoch has just begun. The caller must then try again. Ids must be unique.
  */
 export async function addTraces(
   store: Store,

@@ -22,7 +22,10 @@ import { webhookDeliveries, webhookEvents, webhooks } from '../schema/webhooks.t
 
 const RECEIVERS = rowSet(['key', 'organizationKey', 'projectKey'])
 
-/** The webhooks of organizations as `receiver`, for statements in a database that may not have their table. */
+/**
+ * The webhooks of these organizations, under the alias `receiver`, for statements in a database that may not have the
+ * table of webhooks.
+ */
 async function receiversFor(
   { shard, control }: { shard: number; control: { database: Store['database'] } },
   organizationKeys: readonly number[],
@@ -50,7 +53,7 @@ const isDeliveryOf = (condition: SQL, receivers: SQL): SQL =>
 
 /**
  * Deletes some of the organization's events in a database, and their deliveries. Returns whether there may be more.
- * `condition` is on `webhook_events`.
+ * `condition` applies to `webhook_events`.
  */
 export async function deleteEvents(store: Store, condition: SQL): Promise<boolean> {
   const { database, organization } = store
@@ -65,9 +68,9 @@ export async function deleteEvents(store: Store, condition: SQL): Promise<boolea
 }
 
 /**
- * Replaces a deleted user's id in some of a project's events, and in what receivers answered, which may repeat the
- * event. If `projectKey` is null, does so in the organization's events that belong to no project. Returns the last
- * event's sequence, or null if there are no more.
+ * Replaces a deleted user's id in some of a project's events, and in the receivers' answers, which may repeat the
+ * events. If `projectKey` is null, changes the organization's events that belong to no project. Returns the sequence of
+ * the last event that was checked, or null if there are no more.
  */
 export async function renameInEvents(
   store: Store,
@@ -116,8 +119,8 @@ export async function renameInEvents(
 type Place = { stage: 'events'; after: number } | { stage: 'webhooks'; after: number }
 
 /**
- * Continues a pass over a database's old events and deleted webhooks, by one bounded piece. Returns whether there's
- * more to do now. Safe to run twice or concurrently.
+ * Continues a pass over a database's old events and deleted webhooks by one bounded step. Returns whether there's more
+ * to do now. Safe to run twice or concurrently.
  */
 export async function deleteOldEvents(unscoped: UnscopedStore, now: number): Promise<boolean> {
   const saved = await findDuePass(unscoped, 'webhooks', now)
@@ -191,9 +194,9 @@ async function visitWebhooks(unscoped: UnscopedStore, place: Place, now: number)
 }
 
 /**
- * Makes webhooks due if their deliveries in a shard are due. A run does the same, but the webhooks and the deliveries
- * are in different databases, so it may be interrupted in between. Returns the keys of webhooks that don't exist
- * anymore.
+ * Makes webhooks due if their deliveries in a shard are due. A run does the same. But webhooks and deliveries are in
+ * different databases, so a run may be interrupted after it has changed only one of them. Returns the keys of webhooks
+ * that don't exist anymore.
  */
 async function wakeWebhooks(
   { database, control }: UnscopedStore,

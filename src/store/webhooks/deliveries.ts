@@ -13,7 +13,7 @@ import type { WebhookRecord } from './webhooks.ts'
 
 /** An event, and the state of its delivery to one webhook. */
 export interface Delivery {
-  /** Its database, and its number there. */
+  /** The event's database, and its number there. */
   shard: number
   sequence: number
   /** The event's id. */
@@ -41,7 +41,7 @@ export interface Delivery {
 const eventColumns = {
   sequence: webhookEvents.sequence,
   id: webhookEvents.id,
-  // Only this code writes types, but another release may know more of them.
+  // Only this service writes types, but another release may have types that this release doesn't have.
   type: sql<SentType>`${webhookEvents.type}`,
   at: webhookEvents.at,
   project: { id: projects.id, slug: projects.slug },
@@ -51,7 +51,7 @@ const eventColumns = {
   traceId: sql<string | null>`${traces.traceId}`,
 }
 
-/** Turns the columns of an event's trace into its trace. */
+/** Turns the columns of an event's trace into the event's `trace` field. */
 const withTrace = <Row extends { traceUuid: string | null; traceId: string | null }>({
   traceUuid,
   traceId,
@@ -98,9 +98,9 @@ async function readDeliveries(
 }
 
 /**
- * A page of a webhook's deliveries, newest events first. Each database has numbers of its own, so a place in the list
- * is the last number in each: `<shard>:<sequence>`, separated by spaces. If a place doesn't list a database, that
- * database's deliveries arrived after the first page was read.
+ * A page of a webhook's deliveries, newest events first. Each database numbers its events separately, so a place in the
+ * list consists of the last number from each database: `<shard>:<sequence>`, separated by spaces. If a database isn't
+ * in a place, all of its deliveries arrived after the first page was read.
  */
 export async function listDeliveries(
   store: Store,
@@ -151,7 +151,7 @@ export async function findDelivery(
   return found.flat()[0]
 }
 
-/** Lets the next run look at a webhook, even if it's resting. */
+/** Makes the next run check a webhook, even if the webhook is resting. */
 function wake(
   { database, outbox }: Store,
   { key, projectKey }: Pick<WebhookRecord, 'key' | 'projectKey'>,
@@ -217,8 +217,8 @@ export const newDelivery = (now: number) => ({
 })
 
 /**
- * Starts a delivery's attempts over. A pending delivery is attempted right away and keeps its count. A delivery that a
- * run is currently sending is sent once more.
+ * Starts a delivery's attempts over. A pending delivery is attempted right away and keeps its number of attempts. If a
+ * run is currently sending the delivery, it's sent a second time.
  */
 export async function replayDelivery(
   store: Store,

@@ -22,11 +22,13 @@ import { selectWebhooks, type WebhookRecord } from './webhooks.ts'
 /*
  * How events reach receivers. An event becomes a delivery for each webhook that subscribes to it, in the event's
  * database, and a run claims a few deliveries at a time under a lease. The rows are authoritative; queue messages only
- * say that there may be work. Webhooks are in the control database, so a run that sends to one takes its deliveries
- * from every database.
+ * say that there may be work. Webhooks are in the control database. A run that sends to a webhook takes the webhook's
+ * deliveries from every database.
  */
 
-/** The enabled webhooks that get a project's events. If the key is null, the webhooks that cover every project. */
+/**
+ * The enabled webhooks that get a project's events. If the key is null, returns the webhooks that cover every project.
+ */
 export const listSendingWebhooks = ({ control }: Store, projectKey: number | null): Promise<WebhookRecord[]> =>
   selectWebhooks(
     control,
@@ -34,8 +36,8 @@ export const listSendingWebhooks = ({ control }: Store, projectKey: number | nul
   ).orderBy(asc(webhooks.key))
 
 /**
- * Until `busyUntil`, holds the webhooks to which no other run is sending. So no matter how many messages say that
- * there's work, a slow receiver keeps only one run waiting at a time. Returns their keys.
+ * Reserves, until `busyUntil`, the webhooks that no other run is sending to, and returns their keys. A slow receiver
+ * therefore keeps only one run waiting at a time, no matter how many messages say that there's work.
  */
 export async function takeReceivers(
   { control }: Store,
@@ -56,7 +58,7 @@ const hasKeyOf = (receivers: readonly WebhookRecord[]): SQL =>
     receivers.map(({ key }) => key),
   )
 
-/** Pauses webhooks that can't be decrypted. Counts as a failure. */
+/** Pauses webhooks that can't be decrypted, and records a failure for each. */
 export async function postponeWebhooks(
   { control }: Store,
   receivers: readonly WebhookRecord[],
@@ -111,7 +113,8 @@ export async function fanOut(
     .update(webhooks)
     .set({ dueAt: sql`min(coalesce(${webhooks.dueAt}, ${now}), ${now})` })
     .where(and(inArray(webhooks.key, reached), eq(webhooks.isEnabled, true)))
-  // If the deliveries are in another database, the webhooks come first: it's fine if they turn out to have nothing due.
+  // If the deliveries are in another database, update the webhooks first. It's fine if they turn out to have nothing
+  // due.
   if (store !== control) await wake
   await database.batch([
     database
@@ -136,13 +139,13 @@ export async function fanOut(
   return events.length
 }
 
-/** A delivery that a run holds. */
+/** A delivery that a run has claimed. */
 export interface ClaimedDelivery {
   /** The store of its database. */
   store: Store
   webhookKey: number
   sequence: number
-  /** The number of attempts, including the one that the claim begins. */
+  /** The number of attempts, including the one that the claim is for. */
   attempts: number
 }
 
@@ -237,7 +240,7 @@ const isHeld = ({ webhookKey, sequence }: Omit<ClaimedDelivery, 'store'>, token:
     eq(webhookDeliveries.leaseToken, token),
   )
 
-/** Stores the outcome of an attempt, and what it says about the receiver. */
+/** Stores the outcome of an attempt, and what the outcome shows about the receiver. */
 export async function finishAttempt(
   delivery: ClaimedDelivery,
   token: string,
@@ -278,7 +281,7 @@ export async function finishAttempt(
   }
 }
 
-/** Gives claimed deliveries back without an attempt, because their receiver turned out to be down. */
+/** Releases claimed deliveries without attempting them, because their receiver turned out to be down. */
 export const releaseDeliveries = (deliveries: readonly ClaimedDelivery[], token: string, now: number): Promise<void> =>
   inEach(deliveries, ({ database }, delivery) =>
     database
@@ -308,9 +311,10 @@ async function inEach(
 }
 
 /**
- * Gives a run's webhooks back, and stores when a run has to look at each of them again: when its next delivery is due
- * and its rest is over. Returns the earliest time, or null if there's nothing left. Both happen in one statement, so a
- * message that arrives now finds either a free webhook, or a run that sees its event.
+ * Releases a run's webhooks, and stores when a run has to check each of them again: when the webhook's next delivery is
+ * due and its rest is over. Returns the earliest of these times, or null if there's nothing left. A single statement
+ * does both. If a message arrives at the same time, it either finds the webhook free, or this statement sees the
+ * message's event.
  */
 export async function giveBackReceivers(
   store: Store,
@@ -336,8 +340,9 @@ const earliest = (times: readonly number[]): number | null => (times.length === 
 const NEXT_TIMES = rowSet(['key', 'at'])
 
 /**
- * Like `giveBackReceivers`, for deliveries in several databases, which can't be read at once. So this first makes the
- * webhooks free and due. Then a message either finds them free, or its event is among those that are read here.
+ * Like `giveBackReceivers`, but for deliveries in several databases, which a single statement can't read. So this first
+ * makes the webhooks free and due. If a message arrives at the same time, it either finds the webhooks free, or its
+ * event is among those that are read here.
  */
 async function giveBackFromEach(store: Store, isMine: SQL | undefined): Promise<number | null> {
   const { control, databases, missing } = store
@@ -358,7 +363,7 @@ async function giveBackFromEach(store: Store, isMine: SQL | undefined): Promise<
   )
   const times = free.map(({ key, restsUntil }) => {
     const all = pending.flat().flatMap(each => (each.key === key ? [each.at] : []))
-    // What's in a database that doesn't respond is unknown.
+    // A database that doesn't respond may have other deliveries that are due.
     const at = earliest(missing.size > 0 ? [...all, now + RESEND_AFTER_MS] : all)
     return { key, at: at === null ? null : Math.max(at, restsUntil ?? 0) }
   })
@@ -394,10 +399,10 @@ export async function switchOff(
   ])
 }
 
-/** Where events wait to be sent. */
+/** A project whose events are waiting to be sent. */
 export interface DueProject {
   organizationKey: number
-  /** Null: deliveries of webhooks that cover every project. */
+  /** Null for deliveries of webhooks that cover every project. */
   projectKey: number | null
 }
 
@@ -440,8 +445,7 @@ export async function listDueProjects(
 }
 
 /**
- * Finds the first existing project, in the order of their keys from `fromKey` on, that sends events of this type to a
- * webhook.
+ * Finds the existing project with the lowest key, starting at `fromKey`, that sends events of this type to a webhook.
  */
 export async function findSendingProject(
   { database }: UnscopedStore,

@@ -9,7 +9,7 @@ import { traces } from '../schema/traces.ts'
 const traceKey = sql.raw('webhook_events.trace_key')
 const subjectId = sql.raw('webhook_events.subject_id')
 
-/** Whether the feedback exists, and is a pipeline's or on a span that's decided. */
+/** Whether the feedback exists, and either came from a pipeline or is on a decided span. */
 const isFeedbackShown = existsShallow(sql`
   select 1 from ${feedback} where ${feedback.id} = ${subjectId} and ${feedback.traceKey} = ${traceKey}
     and (${feedback.source} <> 'review' or not ${isOnVeiledSpan})`)
@@ -18,10 +18,11 @@ const isAnswerHidden = existsShallow(sql`
   select 1 from ${traces} where ${traces.key} = ${traceKey} and ${isAnswerVeiled}`)
 
 /**
- * Whether a blind policy hides the current event from reviewers, who may be among its readers. It hides what reviewers
- * said about an output before it's decided, such as the fact that they disagree, and what an engine found in its trace.
- * It never hides a decision. It does hide feedback that was deleted in the meantime, because that may have been on a
- * hidden output. Events in a database that has none of the organization's traces aren't about a trace.
+ * Whether a blind policy hides the current event from reviewers, who may be among its readers. Until an output is
+ * decided, the policy hides what reviewers say about it, including the fact that they disagree. Until then, it also
+ * hides what an engine found in the output's trace. It never hides a decision. It does hide feedback that was deleted
+ * in the meantime, because that feedback may have been on a hidden output. If a database has none of the organization's
+ * traces, its events aren't about traces.
  */
 export const isVeiledEvent = (store: Store): SQL => (mayHaveTraces(store) ? isVeiled : sql`0`)
 

@@ -14,11 +14,11 @@ import { deleteDeliveries } from './cleanup.ts'
 /** A webhook as it's stored. `sealed` has its URL and secrets. */
 export interface WebhookRecord extends Omit<typeof webhooks.$inferSelect, 'events' | 'organizationKey'> {
   events: readonly EventType[]
-  /** Null: every project in the organization. */
+  /** Null for every project in the organization. */
   projectId: string | null
 }
 
-/** What a manager chooses. */
+/** The settings that a manager chooses. */
 interface WebhookSettings {
   sealed: string
   events: readonly EventType[]
@@ -43,7 +43,10 @@ const columns = {
   projectId: projects.id,
 }
 
-/** Stored types between spaces. Another release may know more of them. */
+/**
+ * Each stored type has a space before and after it. Another release may have stored types that this release doesn't
+ * have.
+ */
 function parseEvents(stored: string): EventType[] {
   return stored.trim().split(' ') as EventType[]
 }
@@ -65,9 +68,9 @@ export const selectWebhooks = (store: Store, condition: SQL | undefined) =>
 
 /** Which webhooks to list. */
 interface WebhookFilter {
-  /** Only those that send this project's events. Null: all. */
+  /** Only webhooks that send this project's events. Null for all webhooks. */
   project: Pick<Project, 'key'> | null
-  /** Whether to leave out those that send the events of every project. */
+  /** Whether to leave out webhooks that cover every project. */
   isOwnOnly: boolean
 }
 
@@ -96,8 +99,8 @@ export async function findWebhook(store: Store, id: string): Promise<WebhookReco
 }
 
 /**
- * Creates a webhook for a project, or for every project. If one with this id already exists, returns that one.
- * Undefined if the limit is reached.
+ * Creates a webhook for a project, or for every project. If a webhook with this id already exists, returns it. Returns
+ * undefined if the limit is reached.
  */
 export async function addWebhook(
   store: Store,
@@ -167,14 +170,14 @@ const isVersion = (store: Store, { key, sealed }: WebhookVersion): SQL =>
 const existsVersion = (store: Store, version: WebhookVersion): SQL =>
   sql`exists (select 1 from ${webhooks} where ${isVersion(store, version)})`
 
-/** Starts over: what a receiver did before a manager changed something says nothing about what follows. */
+/** Resets a webhook's failures, because those before a manager's change say nothing about what happens after it. */
 const FRESH_START = { failingSince: null, restCount: 0, restsUntil: null }
 const ENABLED = { isEnabled: true, disabledAt: null, disabledReason: null, ...FRESH_START }
 const DISABLED = { isEnabled: false, disabledReason: 'manager', dueAt: null } as const
 
 /**
- * Changes a webhook. Enabling a disabled webhook resumes the deliveries that are left. Returns undefined if the webhook
- * was changed or deleted since it was read.
+ * Changes a webhook. Enabling a disabled webhook resumes the remaining deliveries. Returns undefined if the webhook was
+ * changed or deleted since it was read.
  */
 export async function updateWebhook(
   store: Store,
@@ -199,7 +202,7 @@ export async function updateWebhook(
   )
   const isChange = and(isVersion(store, before), isDifferent ?? sql`false`)
   await database.batch([
-    // Record first, because the update changes the version, and a no-op isn't audited.
+    // Add the audit entry first, because the update changes the version. A change that has no effect isn't audited.
     recordAct(
       store,
       act,
@@ -211,7 +214,7 @@ export async function updateWebhook(
       .set({ ...others, ...moved, ...switched, updatedAt: act.at })
       .where(isChange),
   ])
-  // The deliveries that are left resume right away.
+  // The remaining deliveries resume right away.
   if (isSwitch && isEnabled) store.outbox.add(before.projectKey)
   const after = await findWebhook(store, before.id)
   return after && after.sealed === (changes.sealed ?? before.sealed) ? after : undefined

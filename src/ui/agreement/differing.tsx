@@ -19,7 +19,7 @@ interface DifferingProps {
 /** The number of outputs shown at first. */
 const FIRST = 5
 
-/** The outputs on which reviewers disagree most, with a link to the guideline that could settle them. */
+/** The outputs that reviewers disagree on most, each with a button for the guideline that could settle the question. */
 export function Differing({ agreement: { differing }, project, nameOf }: DifferingProps) {
   const [isWhole, setWhole] = useState(false)
   const shown = isWhole ? differing : differing.slice(0, FIRST)

@@ -110,7 +110,8 @@ function Compared({ agreement, project, days, range, pathTo }: ComparedProps) {
       <Stack gap="xs">
         <Headline {...shown} />
         <Text size="sm" c="dimmed">
-          Compares first votes that reviewers cast blind, on sampled outputs that nobody had decided on yet.
+          This page compares the first votes that reviewers cast blind on sampled outputs that nobody had decided on
+          yet.
           {isCut && ' Only the newest 10,000 outputs are compared.'}
         </Text>
       </Stack>

@@ -83,7 +83,7 @@ export function Steps({ agreement: { steps, stepCount }, project, days, pathTo }
   )
 }
 
-/** Puts the step with the lowest α first, and steps that have no α last. */
+/** Sorts steps by α, lowest first. Steps that have no α come last. */
 const rankOf = ({ decision: { alpha, outputs } }: Step): number =>
   whyNot(alpha, outputs) === undefined ? (alpha.value ?? 0) : 2
 

@@ -13,7 +13,7 @@ export function bookmarkHeaders(): Record<string, string> {
   return kept !== null && parseBookmark(kept) ? { [BOOKMARK_HEADER]: kept } : {}
 }
 
-/** Keeps a response's bookmark, unless a concurrent response has a newer one. */
+/** Keeps a response's bookmark, unless a concurrent response had a newer one. */
 export function keepBookmark({ headers }: Response): void {
   const received = headers.get(BOOKMARK_HEADER)
   if (received === null) return

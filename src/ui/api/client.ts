@@ -6,7 +6,7 @@ export class Fault extends Error {
   override readonly name = 'Fault'
   readonly status: number
   readonly code: string
-  /** The errors by field. Fields are dotted paths. */
+  /** The errors for each field. `path` is a dotted path to the field. */
   readonly details: readonly { path: string; message: string }[]
   /** Empty if there was no response. */
   readonly requestId: string
@@ -35,7 +35,7 @@ export interface Call {
   body?: unknown
   headers?: Readonly<Record<string, string>>
   signal?: AbortSignal
-  /** Lets the request finish if the page closes. Only for bodies of up to 64 KiB. */
+  /** Lets the request finish even if the page closes. Works only for bodies of up to 64 KiB. */
   keepalive?: boolean
 }
 
@@ -52,7 +52,7 @@ const MAX_ATTEMPTS = 3
 
 let reportWait = (_seconds: number): void => {}
 
-/** Sets the listener for calls that wait for the rate limit. */
+/** Sets the listener to call when a request has to wait for the rate limit. */
 export function onWait(listener: (seconds: number) => void): void {
   reportWait = listener
 }

@@ -6,7 +6,7 @@ import type { ErrorTypes } from './wire.ts'
 export const errorTypesQuery = (projectSlug: string | undefined) =>
   queryOptions({
     queryKey: ['error-types', projectSlug],
-    // One page holds as many error types as a project can have.
+    // One page has room for all the error types that a project can have.
     queryFn: ({ signal }) => call<ErrorTypes>('/api/error-types', { query: { projectSlug, limit: 200 }, signal }),
     enabled: projectSlug !== undefined,
     staleTime: 5 * 60_000,

@@ -1,6 +1,6 @@
 /*
- * The chosen organization of a Cloudflare Access user who belongs to several. Keys and sessions belong to only one, so
- * there's nothing to choose.
+ * The chosen organization of a Cloudflare Access user who belongs to several. Keys and sessions belong to only one
+ * organization, so there's nothing to choose.
  */
 
 const CHOSEN = 'countersign.organization'

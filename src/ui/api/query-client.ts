@@ -10,7 +10,7 @@ export function onFault(error: Error): void {
   if (!(error instanceof Fault) || error.status !== 401) return
   // The session's own request is still in progress. It may find that only the chosen organization was rejected.
   if (queryClient.isFetching({ queryKey: SESSION_KEY }) > 0) return
-  // The session's request found that the chosen organization was rejected. This request was for the same one.
+  // The session's request found that the chosen organization was rejected. This request was for the same organization.
   const { error: sessionError } = queryClient.getQueryState(SESSION_KEY) ?? {}
   if (sessionError instanceof Fault && needsOrganization(sessionError)) return
   // The user may have joined a second organization and now has to choose one.
@@ -35,7 +35,7 @@ const isRejection = ({ status }: Fault): boolean => status >= 400 && status < 50
 
 /**
  * Switches to another session, or to none (null), and drops all cached responses. The session's own query stays,
- * because its observers wouldn't notice a new one.
+ * because its observers wouldn't notice if another query replaced it.
  */
 export function changeSession(session: Session | null): void {
   queryClient.setQueryData(SESSION_KEY, session)

@@ -16,7 +16,8 @@ export const sessionQuery = queryOptions({
     })
     const before = client.getQueryData<Session | null>(SESSION_KEY)
     const isOther = before && session && identityOf(before) !== identityOf(session)
-    // Pages send their requests together with this one, for the organization that was chosen at the time.
+    // Pages send their requests at the same time as this one, so those requests are for the organization that was
+    // chosen then.
     if (isOther || (session && organization !== chosenOrganization())) {
       client.resetQueries({ predicate: dependsOnSession })
     }
