@@ -4,7 +4,7 @@ import { CHROMIUM_ARGUMENTS, findChromium } from './scripts/find-chromium.ts'
 const hasWindows = ['--headed', '--debug', '--ui'].some(option => process.argv.includes(option))
 const executablePath = findChromium({ hasWindows })
 if (!executablePath) throw new Error('Chromium not found. Install it, or set CHROMIUM_PATH.')
-// The processes that run the tests load this file as well, without the options.
+// The processes that run the tests also load this file, but without the command-line options. They use this variable.
 process.env.CHROMIUM_PATH = executablePath
 
 export default defineConfig({
@@ -12,7 +12,7 @@ export default defineConfig({
   globalSetup: './test/ui/server.ts',
   outputDir: 'test-results',
   reporter: 'list',
-  // Three, even on two cores, because tests wait half of the time.
+  // Three, even on two cores, because tests spend half of their time waiting.
   workers: 3,
   forbidOnly: Boolean(process.env.CI),
   timeout: 60_000,

@@ -6,7 +6,7 @@ import { median, spreadOf } from './statistics.ts'
 /** The rules' time limit for a typical trace. */
 const GOAL_MS = 20
 
-/** How long the rules take to analyze a trace, and how much of the platform a whole run uses. */
+/** How long the rules take to analyze a trace, and what platform resources a whole run uses. */
 export const attribution: Benchmark = async ({ isQuick }) => {
   const attributionLoad = isQuick ? { largeSpans: 50, times: 1 } : { largeSpans: 10_000, times: 20 }
   const tests = await runInWorkerd({ file: 'bench/worker/attribution.test.ts', provided: { attributionLoad } })
@@ -21,7 +21,7 @@ export const attribution: Benchmark = async ({ isQuick }) => {
       notes: [
         'From reading the subject to the answer. Nothing is awaited, so elapsed time equals processor time.',
         'The first time includes compiling the code, as in a new isolate.',
-        ...measured.flatMap(costs => costs.omitted.map(left => `For ${what(costs)}, it leaves out ${left}.`)),
+        ...measured.flatMap(costs => costs.omitted.map(left => `For ${what(costs)}, the analysis leaves out ${left}.`)),
       ],
       measurements: measured.map((costs, index) => ({
         what: what(costs),

@@ -73,7 +73,7 @@ async function postSingly(client: Client, events: Iterable<BatchEvent>): Promise
   for (const { type, body } of events) await client.call('POST', SINGLE_CALLS[type], body)
 }
 
-/** The path of the call that posts a single event of a type. */
+/** The path of the call that posts a single event, by the event's type. */
 export const SINGLE_CALLS = {
   trace: '/api/v1/traces',
   span: '/api/v1/spans',

@@ -32,7 +32,7 @@ const alone =
   (shards: number): Placement =>
   (_, random) => [Math.floor(random() * shards)]
 
-/** The busiest project's traces are in the first `hotShards` shards. Each other project is in one random shard. */
+/** The busiest project's traces are in the first `hotShards` shards. Every other project is in one random shard. */
 const withHotSpread =
   (shards: number, hotShards: number): Placement =>
   (project, random) =>
@@ -40,14 +40,14 @@ const withHotSpread =
 
 const LAYOUTS: readonly Layout[] = [
   { what: '1 shard', shards: 1, placement: spread(1) },
-  { what: '4 shards, each project in all', shards: 4, placement: spread(4), atLeast: 3 },
-  { what: '16 shards, each project in all', shards: 16, placement: spread(16), atLeast: 12 },
+  { what: '4 shards, each project in all of them', shards: 4, placement: spread(4), atLeast: 3 },
+  { what: '16 shards, each project in all of them', shards: 16, placement: spread(16), atLeast: 12 },
   { what: '4 shards, each project in one', shards: 4, placement: alone(4) },
   { what: '16 shards, each project in one', shards: 16, placement: alone(16) },
-  { what: '16 shards, the busiest project in 4, others in one', shards: 16, placement: withHotSpread(16, 4) },
+  { what: '16 shards, the busiest project in 4, the others in one each', shards: 16, placement: withHotSpread(16, 4) },
 ]
 
-/** How many calls per second several databases can take, simulated with measured times. */
+/** How many calls per second several databases can handle, simulated with measured times. */
 export const capacity: Benchmark = async ({ isQuick }) => {
   const workMs = await measureWork(isQuick ? 4 : 400)
   const servicesMs = workMs.map(ms => ms + CONFIRMATION_MS)
@@ -58,8 +58,8 @@ export const capacity: Benchmark = async ({ isQuick }) => {
       title: `Calls per second before the 99th percentile in D1 exceeds ${LIMIT_MS} ms, relative to 1 shard`,
       notes: [
         `Simulated. The calls record pipeline runs in ${PROJECTS.toLocaleString('en')} projects; the nth busiest project makes 1/n as many calls as the busiest.`,
-        `A call occupies a database for as long as SQLite worked on a similar call here (${mean(workMs).toFixed(2)} ms on average, without the slowest`,
-        `2%), plus ${CONFIRMATION_MS} ms, the estimated time that a deployed D1 takes to confirm the write.`,
+        `A call occupies a database for as long as SQLite worked on a similar call here (${mean(workMs).toFixed(2)} ms on average,`,
+        `excluding the slowest 2%), plus ${CONFIRMATION_MS} ms, the estimated time that a deployed D1 takes to confirm the write.`,
       ],
       measurements: LAYOUTS.map(({ what, atLeast }, index): Measurement => {
         const rate = rates[index] ?? Number.NaN
@@ -74,14 +74,14 @@ export const capacity: Benchmark = async ({ isQuick }) => {
   ]
 }
 
-/** As estimated in docs/operations.md. The local runtime confirms nothing. */
+/** The estimate from docs/operations.md, because the local runtime doesn't confirm writes. */
 const CONFIRMATION_MS = 4
 
 const MEASURED_SHARE = 0.98
 
 const Times = v.object({ sqlMs: v.number() })
 
-/** How long SQLite worked on each call of some pipeline runs, made one after another, in milliseconds. */
+/** Records pipeline runs, one call at a time. Returns how long SQLite worked on each call, in milliseconds. */
 async function measureWork(runs: number): Promise<number[]> {
   await using server = await startServer([{ name: 'measured', program: 'measured', database: 'measured' }])
   const client = await newTenant(server, 'measured')
@@ -90,11 +90,11 @@ async function measureWork(runs: number): Promise<number[]> {
     const { headers } = await client.call('POST', SINGLE_CALLS[type], body)
     times.push(v.parse(Times, JSON.parse(String(headers['x-measured']))).sqlMs)
   }
-  // In the slowest calls, a statement was used for the first time, or the machine paused.
+  // Leaves out the slowest calls, in which a statement was used for the first time or the machine paused.
   return times.toSorted((left, right) => left - right).slice(0, Math.ceil(times.length * MEASURED_SHARE))
 }
 
-/** The highest rate for a layout, with the same calls each time. */
+/** The highest rate for a layout. The simulated calls are the same each time. */
 function rateOf({ shards, placement }: Layout, servicesMs: readonly number[], count: number): number {
   const random = seededRandom(SEED)
   const places = Array.from({ length: PROJECTS }, (_, project) => placement(project, random))

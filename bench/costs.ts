@@ -14,7 +14,7 @@ export interface Costs {
 /** What D1 returned, as JSON. */
 export interface Sizes {
   readBytes: number
-  /** The most bytes that one round trip read. */
+  /** The number of bytes that the largest round trip read. */
   largestReadBytes: number
 }
 
@@ -22,7 +22,7 @@ export interface Sizes {
 export interface Times {
   /** Waiting for D1's responses, including parsing their JSON. */
   d1Ms: number
-  /** The part of `d1Ms` that SQLite itself took. */
+  /** The part of `d1Ms` that was spent in SQLite. */
   sqlMs: number
   r2Ms: number
 }
@@ -48,7 +48,7 @@ export interface AttributionCosts {
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** How much to analyze: the spans of the large trace, and how many times each trace is timed. */
+    /** How much to analyze: the number of spans in the large trace, and how many times each trace is analyzed. */
     attributionLoad: { largeSpans: number; times: number }
   }
   interface TaskMeta {

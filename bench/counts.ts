@@ -12,12 +12,12 @@ const COLUMNS = [
   ['queueSends', 'queue sends'],
 ] as const satisfies [keyof Costs, string][]
 
-/** How much of the platform a request to each endpoint uses. The sample requests are those of the endpoint tests. */
+/** What platform resources a request to each endpoint uses. The sample requests come from the endpoint tests. */
 export const counts: Benchmark = async ({ isQuick }) => {
   // Runs as a test, because the samples need a tenant that the tests create.
   const tests = await runInWorkerd({
     file: 'bench/worker/counts.test.ts',
-    // One request each with a key for ingestion, an owner's key, and no key.
+    // One request with an ingestion key, one with an owner's key, and one without a key.
     ...(isQuick && { named: /^(POST \/api\/v1\/traces|GET \/api\/traces|POST \/api\/session)$/ }),
   })
   const sectionOf = (state: 'cold' | 'warm', title: string) => ({

@@ -10,7 +10,7 @@ const SPAN_BYTES = 500
 
 const Measured = v.object({ d1Ms: v.number(), sqlMs: v.number(), answeredMs: v.number() })
 
-/** Reads a trace with thousands of spans. */
+/** How long it takes to read a trace with thousands of spans. */
 export const detail: Benchmark = async ({ isQuick }) => {
   await using server = await startServer([
     { name: 'countersign', program: 'countersign', database: 'countersign' },
@@ -22,7 +22,7 @@ export const detail: Benchmark = async ({ isQuick }) => {
   const id = await makeLargeTrace(client, 'trace_large', spans, spanOf)
   const measurements = []
   for (const [what, query, goal] of [
-    ['payloads in full', '', { atMost: 300 }],
+    ['full payloads', '', { atMost: 300 }],
     ['payloads=preview', '?payloads=preview', undefined],
   ] as const) {
     const path = `/api/traces/${id}${query}`
@@ -45,7 +45,7 @@ export const detail: Benchmark = async ({ isQuick }) => {
       more: {
         'SQLite ms': partMs(({ sqlMs }) => sqlMs),
         'D1 without SQLite': partMs(({ sqlMs, d1Ms }) => d1Ms - sqlMs),
-        'Worker until it responds': partMs(({ d1Ms, answeredMs }) => answeredMs - d1Ms),
+        'Worker before it responds': partMs(({ d1Ms, answeredMs }) => answeredMs - d1Ms),
         'body, MB': (answers[0]?.body.length ?? 0) / 1e6,
       },
     })

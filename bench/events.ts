@@ -38,7 +38,10 @@ const TIMESTAMP = '2026-11-20T10:00:00.000Z'
 
 const Created = v.object({ id: v.string() })
 
-/** Creates a trace with this many events. `eventOf` gives each event's own fields. Returns the trace's id. */
+/**
+ * Creates a trace with this many events. `eventOf` returns an event, which gets the trace's id and a timestamp. Returns
+ * the trace's id.
+ */
 export async function makeLargeTrace(
   client: Client,
   trace_id: string,

@@ -11,7 +11,7 @@ export interface RepeatedExport {
   what: string
   spans: number
   contentType: string
-  /** The body, with new trace ids. Span ids stay the same, because they need to be unique only within a trace. */
+  /** The body, with new trace ids. Span ids stay the same, because they only need to be unique within a trace. */
   next: () => Buffer
 }
 
@@ -29,7 +29,10 @@ export function syntheticExport(spans: number, spansATrace: number): RepeatedExp
   }
 }
 
-/** A client's recorded export, repeated until it has about this many spans: protobuf messages merge if concatenated. */
+/**
+ * A client's recorded export, repeated until it has about this many spans. Concatenated protobuf messages merge into
+ * one.
+ */
 export async function recordedExport(what: string, file: string, spans: number): Promise<RepeatedExport> {
   const one = await promisify(gunzip)(await readFile(resolve(RECORDED, file)))
   const decoded = String(await promisify(gunzip)(await readFile(DECODES)))
@@ -54,7 +57,7 @@ const RECORDED = resolve(PROJECT, 'test/otlp/recorded')
 const DECODES = resolve(PROJECT, 'test/otlp/recorded-decodes.json.gz')
 const TRACE_ID_BYTES = 16
 
-/** A copy of the body, with a new id written at the places in each group. */
+/** A copy of the body with new ids. All places in a group get the same id. */
 function withNewIds(body: Buffer, groups: readonly number[][], newId: () => Buffer): Buffer {
   const copy = Buffer.from(body)
   for (const places of groups) {

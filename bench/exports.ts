@@ -36,7 +36,7 @@ export const exports: Benchmark = async options => {
       const bodies = Array.from({ length: STREAMS }, () => JSON.stringify(exportOf(runs(size, SPANS_PER_RUN))))
       const start = performance.now()
       await Promise.all(bodies.map(body => client.call('POST', '/v1/traces', body)))
-      // The first round warms up.
+      // The first round is a warm-up.
       if (round > 0) rates[index]?.push((STREAMS * size * 1000) / (performance.now() - start))
     }
   }
@@ -65,7 +65,7 @@ export const exports: Benchmark = async options => {
     {
       title: 'Platform resources used per export',
       notes: [
-        'A trace costs 5 rows plus one per searchable field. The more spans it has, the smaller the share of each.',
+        "A trace costs 5 rows plus one per searchable field. The more spans it has, the smaller each span's share.",
       ],
       measurements: await costs(measured, sizes),
     },
@@ -113,15 +113,15 @@ async function comparedWithBare(server: Server, client: Client, options: Options
     title: 'Exports: spans per second relative to a bare Worker',
     notes: [
       'The bare Worker reads the same bytes and inserts the same rows of traces, their fields, and spans, with one statement',
-      'for each table. It decodes nothing: it got the rows in advance. Both run in one workerd and alternate in short blocks.',
-      'The ratio is the median over neighboring blocks, with the interquartile range.',
+      'for each table. It decodes nothing, because it got the rows in advance. Both run in one workerd and alternate in',
+      'short blocks. The ratio is the median over neighboring blocks, with the interquartile range.',
       `${STREAMS} clients export concurrently. The recorded exports are protobuf.`,
     ],
     measurements,
   }
 }
 
-/** The rows that the last export added, by table. Columns that are null in all of them are left out. */
+/** The rows that the last export added, by table. Columns that are null in every row are left out. */
 async function lastExport(database: Database, spans: number) {
   const ofTraces = `trace_key in (select trace_key from spans order by trace_key desc limit ${spans})`
   const conditions = { traces: ofTraces.replace('trace_key', 'key'), trace_fields: ofTraces, spans: ofTraces }
@@ -152,7 +152,7 @@ async function costs(measured: Client, sizes: readonly number[]): Promise<Measur
   return measurements
 }
 
-/** Exports a trace with thousands of spans as a batch processor does, and reads it back whole. */
+/** Exports a trace with thousands of spans as a batch processor does, and reads the whole trace back. */
 async function readBack(client: Client, count: number) {
   const [spans = []] = runs(count, count)
   for (let start = 0; start < count; start += BATCH) {

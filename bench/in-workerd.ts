@@ -4,7 +4,7 @@ import { inWorkerd } from '../vitest.config.ts'
 import { PROJECT } from './server.ts'
 
 interface TestRun {
-  /** Relative to the project's root. */
+  /** The test file, relative to the project's root. */
   file: string
   /** Which tests to run; all if undefined. */
   named?: RegExp
@@ -21,7 +21,7 @@ export async function runInWorkerd({ file, named, provided = {} }: TestRun): Pro
     reporters: [{}],
     include: [file],
     setupFiles: ['test/support/migrate.ts'],
-    // A busy machine must not make a benchmark fail.
+    // A benchmark must not fail because the machine is busy.
     testTimeout: 120_000,
     provide: provided,
     ...(named && { testNamePattern: named }),

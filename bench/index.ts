@@ -1,9 +1,9 @@
 /**
- * `npm run bench`: measures what Countersign costs and how fast it is. Results are counts, and ratios of two things
- * measured side by side in one run. Absolute figures apply only to this machine.
+ * `npm run bench`: measures what Countersign costs and how fast it is. Results are counts, and ratios between two
+ * things that are measured side by side in one run. Absolute figures apply only to this machine.
  *
  *   --only <name>   runs only this benchmark; may be repeated
- *   --attack <text> for `neighbors`, runs only the attacks whose names contain this
+ *   --attack <text> for `neighbors`, runs only the attacks whose names contain this text
  *   --large         also measures reads with 1,000,000 traces
  *   --json          prints a single JSON document; use with `npm run --silent`
  *   --quick         shows within seconds that every benchmark runs; its figures are meaningless
@@ -87,7 +87,7 @@ if (flags.json) {
   print(`${JSON.stringify(report, undefined, 2)}\n`)
 }
 
-/** Adds `missedBy` to each measurement in a section that has a value and a goal. */
+/** Adds `missedBy` to those of a section's measurements that have a value and a goal. */
 function judged({ measurements, ...section }: Section) {
   return {
     ...section,

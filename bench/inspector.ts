@@ -22,7 +22,7 @@ export class Inspector implements Disposable {
     })
   }
 
-  /** Opens an inspector. `url` is the server's inspector; `worker` is the Worker's name. */
+  /** Opens an inspector. `url` is the URL of the server's inspector; `worker` is the Worker's name. */
   static async open(url: URL, worker: string): Promise<Inspector> {
     const socket = new WebSocket(new URL(`/core:user:${worker}`, url))
     await new Promise((settle, fail) => {

@@ -18,9 +18,9 @@ export async function makeDataset(client: Client): Promise<string> {
 const TRACES_PER_STATEMENT = 50_000
 
 /**
- * Makes an item from each sample trace's answer. The rows look as if somebody had accepted each answer through the API,
- * but writing them directly is many times faster. `is_root = 0` lets SQLite use the index of a trace's spans; without
- * it, each trace costs a scan of all answers.
+ * Creates an item from each sample trace's answer. The rows look as if somebody had accepted each answer through the
+ * API, but writing them directly is many times faster. `is_root = 0` lets SQLite use the index of a trace's spans;
+ * without it, SQLite would scan all answers for each trace.
  */
 export async function addItems(database: Database, traces: number): Promise<void> {
   const input = JSON.stringify({ question: 'How long is the warranty?' })

@@ -12,7 +12,7 @@ const MB = 1e6
 const ISOLATE_MB = 128
 /**
  * V8's limit for old objects: half of the isolate's limit, so that V8 collects garbage as it would on Cloudflare.
- * Without a limit, garbage piles up, and the peak says nothing about the memory that a read needs.
+ * Without a limit, garbage piles up, and the peak doesn't show how much memory a read needs.
  */
 const OLD_SPACE_MB = 64
 const SAMPLE_EVERY_MS = 5
@@ -96,6 +96,9 @@ async function readRepeatedly(client: Client, id: string, reads: number): Promis
   for (let read = 0; read < reads; read++) await client.call('GET', `/api/traces/${id}`)
 }
 
-/** Waits briefly. Resolves to whether the promise is still pending; rejects with its error if it failed. */
+/**
+ * Waits briefly, and then resolves to whether the promise is still pending. If the promise failed, rejects with its
+ * error.
+ */
 const isPending = (promise: Promise<void>): Promise<boolean> =>
   Promise.race([promise.then(() => false), sleep(SAMPLE_EVERY_MS, true)])

@@ -3,11 +3,11 @@ import { type Database, migrate, runRepeatable } from './server.ts'
 /** Copies per statement. A statement must finish within seconds and keep its journal small. */
 const COPIES_PER_STATEMENT = 20
 
-/** The distance between the keys of two copies. It must exceed the range of the original keys. */
+/** The distance between the keys of consecutive copies. It must exceed the range of the original keys. */
 const KEY_DISTANCE = 2 ** 32
 
 /**
- * SQL for a column's value in copy `copy`, from the original `value`: public ids change in three random-looking digits,
+ * SQL for a column's value in copy `copy`, from the original `value`: three random-looking digits of public ids change,
  * keys and times shift by the width of a copy, and each copy except the first has its own conversations.
  */
 const CHANGED: Readonly<Record<string, (value: string) => string>> = {
@@ -31,7 +31,7 @@ function conversationOf(value: string): string {
   return `iif(copy = 0, ${value}, replace(${value}, 'session-', 'session-' || copy || '-'))`
 }
 
-/** The tables with traces or rows that belong to them. */
+/** The tables that contain traces or rows that belong to traces. */
 const TRACE_TABLES = [
   'traces',
   'trace_fields',
@@ -44,8 +44,9 @@ const TRACE_TABLES = [
 ]
 
 /**
- * Fills an empty database with an existing one's tenants and this many copies of all its traces. Each copy is `widthMs`
- * older than the one before. The rows look as if the API had written them, but copying is many times faster.
+ * Fills an empty database with the tenants of an existing one and this many copies of all its traces. Each copy is
+ * `widthMs` older than the previous one. The rows look as if the API had written them, but copying is many times
+ * faster.
  */
 export async function multiply(source: Database, target: Database, copies: number, widthMs: number): Promise<void> {
   await migrate(target)

@@ -3,7 +3,7 @@
  * arrive, as D1 does.
  */
 
-/** A call: when it arrives, where it goes, and how long it takes there. */
+/** A call: when it arrives, which database it goes to, and how long that database works on it. */
 export interface SimulatedCall {
   /** The time since the previous call, in units of the mean time between two calls. */
   gap: number
@@ -11,7 +11,7 @@ export interface SimulatedCall {
   serviceMs: number
 }
 
-/** At most this share of calls may be slower than the limit, so the limit is for the 99th percentile. */
+/** At most this share of calls may be slower than the limit, so the limit applies to the 99th percentile. */
 const SLOW_SHARE = 0.01
 
 /** Each step halves the range of possible rates. */

@@ -10,7 +10,7 @@ export interface Place {
   client: Client
   /** Calls the Worker that reports costs. */
   measuredClient: Client
-  /** The same clients with each person's key. */
+  /** The same clients, but with each person's key. */
   people: Record<Person, Pick<Place, 'client' | 'measuredClient'>>
   /** A trace in the middle of the list. */
   traceId: string
@@ -39,7 +39,7 @@ export async function findPlace(
   const page = v.parse(Page, JSON.parse((await client.call('GET', middle)).body))
   const [{ id: traceId }] = page.traces
   const { spans } = v.parse(Detail, JSON.parse((await client.call('GET', `/api/traces/${traceId}`)).body))
-  // From here on, the Worker's isolate has the key and the project cached.
+  // After this call, the Worker's isolate has the key and the project cached.
   await measuredClient.call('GET', middle)
   const itemsCursor = await findMiddle(client, datasetId, traces)
   return {
@@ -62,12 +62,12 @@ export async function findPlace(
 const list = (query: string) => `/api/traces?projectSlug=bench&${query}`
 const search = (query: string) => `/api/v1/traces/search?${query}`
 const itemsOf = (datasetId: string, query: string) => `/api/datasets/${datasetId}/items?${query}`
-/** The start of the trace that has this many newer traces. */
+/** The start time of the trace that has this many newer traces. */
 const timeOf = (place: number) => new Date(NEWEST - place * APART_MS).toISOString()
 
 export interface Read {
   what: string
-  /** Whether an index finds exactly the results. */
+  /** Whether an index finds the results and no other traces. */
   isIndexed: boolean
   /** Whether the request also counts spans, which reads more rows than a page does. */
   isCounting?: boolean

@@ -23,7 +23,7 @@ export interface Section {
   measurements: Measurement[]
 }
 
-/** By how much a value misses its goal; 0 if it doesn't. */
+/** How far a value is from its goal; 0 if it meets the goal. */
 export function missedBy(value: number, goal: Goal): number {
   return 'atLeast' in goal ? Math.max(0, goal.atLeast - value) : Math.max(0, value - goal.atMost)
 }
@@ -81,7 +81,7 @@ export interface Options {
   isQuick: boolean
   /** Also measure the largest scale, which is slow. */
   isLarge: boolean
-  /** Run only the neighbor attacks whose names contain this. */
+  /** Run only the neighbor attacks whose names contain this text. */
   attack: string
 }
 

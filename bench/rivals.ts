@@ -2,7 +2,7 @@ import { processorMs } from './process.ts'
 import type { Options } from './report.ts'
 import { median, spreadOf } from './statistics.ts'
 
-/** A call to each of the two Workers. */
+/** Makes a call to each of the two Workers. */
 export interface Rivals {
   countersign: () => Promise<unknown>
   bare: () => Promise<unknown>

@@ -3,7 +3,7 @@ import * as v from 'valibot'
 import type { Client } from './client.ts'
 import type { BatchEvent } from './events.ts'
 
-/** The start of the newest sample trace. */
+/** The start time of the newest sample trace. */
 export const NEWEST = Date.parse('2026-11-20T10:00:00.000Z')
 /** The time between the starts of consecutive traces. */
 export const APART_MS = 60_000
@@ -17,10 +17,10 @@ export interface PromptVersions {
 }
 
 /**
- * A pipeline's traces, newest first, each with a retrieving span, an answering span, an input, and an output. Filters
- * match at various rates: all traces have an `environment`, a quarter are in `tier` gold, one in 10 has feedback, one
- * in 20 has a negative rating, and one in 50 is running. Three in 1,000 have the name `refund`, the step `escalate`,
- * the rare prompt version, and the metadata field `experiment`.
+ * A pipeline's traces, newest first, each with a retrieval span, an answer span, an input, and an output. Filters match
+ * at various rates: all traces have an `environment`, a quarter are in `tier` gold, one in 10 has feedback, one in 20
+ * has a negative rating, and one in 50 is running. Three in 1,000 have the name `refund`, the step `escalate`, the rare
+ * prompt version, and the metadata field `experiment`.
  */
 export function* sampleTraces(count: number, versions: PromptVersions): Generator<BatchEvent> {
   for (let index = 0; index < count; index++) {

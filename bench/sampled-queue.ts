@@ -62,7 +62,7 @@ async function setPolicy(server: Server, worker: string, client: Client, policy:
   const [{ id }] = v.parse(Projects, JSON.parse(body)).projects
   await client.call('PUT', `/api/projects/${id}/review-policy`, policy)
   const database = await server.databaseOf(worker)
-  // Cron leaves out only traces that nobody is still sending.
+  // Cron leaves out only traces that nobody has updated for a while.
   await database.prepare('update traces set updated_at = updated_at - ?').bind(HOUR_MS).run()
   const pass = database.prepare('select pass_due_at as due_at from review_policies')
   do await server.runCron(worker)

@@ -14,8 +14,8 @@ const SERVED_BY_INDEX = { atMost: 1.3 }
 const EXAMINED = { atMost: 5000 }
 
 /**
- * The cost of reading as the number of traces grows: sends the same requests to databases of every size in turn, all in
- * one workerd.
+ * How the cost of reading grows with the number of traces. Sends the same requests to databases of every size in turn,
+ * all in one workerd.
  */
 export const scale: Benchmark = async options => {
   const [base, ...copies] = options.isQuick ? [50, 2] : options.isLarge ? [1000, 100, 1000] : [1000, 100]
@@ -56,7 +56,7 @@ export const scale: Benchmark = async options => {
   return sectionsOf(places, readings)
 }
 
-/** The results of one request for each database. */
+/** The results of one request to each database. */
 interface Reading {
   read: Read
   p50Ms: number[]
@@ -74,7 +74,7 @@ async function readAtEachPlace(read: Read, places: readonly Place[], { isQuick }
   const roundTrips: number[] = []
   for (const place of places) {
     const { measuredClient } = clientsOf(place)
-    // Now, the isolate has the key and the project cached.
+    // After this call, the isolate has the key and the project cached.
     if (!isQuick) await measuredClient.call('GET', read.path(place))
     const { headers } = await measuredClient.call('GET', read.path(place))
     const costs = v.parse(Costs, JSON.parse(String(headers['x-measured'])))
@@ -113,7 +113,7 @@ function sectionsOf([smallest, ...larger]: readonly Place[], readings: readonly 
           [`rows read at ${few}`]: baseRows,
           [`rows at ${many}`]: rows,
           'round trips': roundTrips[index + 1] ?? 0,
-          'traces examined, about': examined,
+          'traces examined (estimate)': examined,
         },
       }
       return { examined: read.isCounting ? 0 : examined, measurement }
@@ -122,8 +122,8 @@ function sectionsOf([smallest, ...larger]: readonly Place[], readings: readonly 
     return {
       title: `Reads with ${many} traces, relative to ${few}: p50`,
       notes: [
-        'A request served by an index must cost the same at every size. Other filters check one trace after another, which',
-        'costs more until a page is full or 5,000 traces have been checked.',
+        'A request served by an index must cost the same at every size. Other filters check one trace after another, so',
+        'their cost grows until a page is full or 5,000 traces have been checked.',
       ],
       measurements: [
         ...lines.map(({ measurement }) => measurement),
@@ -134,8 +134,8 @@ function sectionsOf([smallest, ...larger]: readonly Place[], readings: readonly 
 }
 
 /**
- * Estimates the number of traces examined, to two digits. Assumes that each trace takes as many rows as in the smallest
- * database, where all `candidates` were examined.
+ * Estimates the number of traces examined, to two digits. Assumes that examining a trace reads as many rows as in the
+ * smallest database, where all `candidates` were examined.
  */
 const tracesExamined = (rows: number, baseRows: number, candidates: number): number =>
   Number((rows / Math.max(1, baseRows / candidates)).toPrecision(2))

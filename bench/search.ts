@@ -11,7 +11,7 @@ import { newTenant } from './tenant.ts'
 
 /** Spans per trace, including the root. */
 const SPANS = 5
-/** The input and output of a span together. */
+/** The size of a span's input and output together. */
 const SPAN_BYTES = 600
 
 const Costs = v.object({
@@ -23,7 +23,7 @@ const Costs = v.object({
 })
 const Page = v.object({ traces: v.array(v.unknown()), nextCursor: v.nullable(v.string()) })
 
-/** A search by text over many traces: the cost of a page, and how long other clients' writes wait during a search. */
+/** Text search over many traces: the cost of a page, and how long other clients' writes wait during a search. */
 export const search: Benchmark = async ({ isQuick }) => {
   const [base, copies, rounds] = isQuick ? [5, 24, 1] : [50, 2000, 31]
   await using server = await startServer([
@@ -41,11 +41,11 @@ export const search: Benchmark = async ({ isQuick }) => {
   const count = base * copies
   const pages = await measurePages(client, measured, count, rounds)
   const waits = await measureWaits(client, neighbor, isQuick ? 3 : 300)
-  const title = `Search by text over ${count.toLocaleString('en')} traces of ${SPANS} spans with ${SPAN_BYTES} B each`
+  const title = `Text search over ${count.toLocaleString('en')} traces of ${SPANS} spans with ${SPAN_BYTES} B each`
   return [
     {
       title: `${title}: p50 of a page, relative to an unfiltered page of 50 traces`,
-      notes: ['A page without a hit looks at 500 traces.'],
+      notes: ['If there are no hits, a page examines 500 traces.'],
       measurements: pages,
     },
     {
@@ -92,11 +92,11 @@ async function measurePages(
   const middle = new Date(NEWEST - (count / 2) * APART_MS).toISOString()
   const requests = [
     ['an unfiltered page', list('')],
-    ['contains: no hit, the newest traces', list('contains=nowhere+to+be+found')],
-    ['contains: no hit, in the middle', list(`contains=nowhere+to+be+found&to=${middle}`)],
-    ['contains: no hit, spans', '/api/spans?projectSlug=bench&contains=nowhere+to+be+found'],
+    ['contains: no hits, among the newest traces', list('contains=nowhere+to+be+found')],
+    ['contains: no hits, from the middle of the list', list(`contains=nowhere+to+be+found&to=${middle}`)],
+    ['contains: no hits, among spans', '/api/spans?projectSlug=bench&contains=nowhere+to+be+found'],
     ['contains: 50 hits', list('contains=WARRANTY')],
-    ['nameContains: no hit', list('nameContains=refund')],
+    ['nameContains: no hits', list('nameContains=refund')],
   ] as const
   const times = requests.map((): number[] => [])
   const costs: v.InferOutput<typeof Costs>[] = []
@@ -146,10 +146,12 @@ async function pagesUntilHit(client: Client, newer: number): Promise<number> {
     if (page.traces.length > 0) return pages
     cursor = page.nextCursor
   }
-  throw new Error('The text was not found')
+  throw new Error("The search didn't find the text")
 }
 
-/** The times of writes through another Worker with the same database: alone, and during one search after another. */
+/**
+ * How long writes through another Worker with the same database take: first alone, then during back-to-back searches.
+ */
 async function measureWaits(client: Client, neighbor: Client, writes: number): Promise<Measurement[]> {
   const [trace_id, timestamp] = ['trace_neighbor', new Date(NEWEST).toISOString()]
   await neighbor.call('POST', '/api/v1/traces', { trace_id, name: 'neighbor', timestamp, status: 'completed' })
@@ -177,6 +179,6 @@ async function measureWaits(client: Client, neighbor: Client, writes: number): P
   return [
     line('a write: p50', median),
     line('a write: p99', times => quantile(times, 0.99)),
-    line('a write: the longest', times => Math.max(...times)),
+    line('a write: longest', times => Math.max(...times)),
   ]
 }

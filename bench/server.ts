@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import { convertV4MiniflareOptions, Miniflare, type V4WorkerOptions } from 'miniflare'
 import type { WorkerModule } from '../scripts/serve.ts'
 
-// wrangler reads these on import: no telemetry, and less output.
+// Turn off wrangler's telemetry and most of its output. It reads these variables when it's imported.
 process.env.WRANGLER_SEND_METRICS ??= 'false'
 process.env.WRANGLER_LOG ??= 'warn'
 const { unstable_getMiniflareWorkerOptions: optionsOfConfig } = await import('wrangler')
@@ -20,11 +20,11 @@ export const ADMIN_TOKEN = 'admin-token-of-the-benchmarks'
 /**
  * A Worker's program: `countersign` as deployed; `measured`, which also reports the cost of its responses;
  * `evaluated`, which reports how long the script takes to evaluate; `bare` and `bare-exports`, the minimal Workers that
- * ingest an observation and an export.
+ * ingest an observation or an export.
  */
 type Program = 'countersign' | 'measured' | 'evaluated' | 'bare' | 'bare-exports'
 
-/** A Worker in a benchmark. Workers that name the same database share it. */
+/** A Worker in a benchmark. Workers that specify the same database share it. */
 export interface WorkerSetup {
   name: string
   program: Program
@@ -42,7 +42,7 @@ export interface Server extends AsyncDisposable {
   runCron: (worker: string) => Promise<void>
   /** The URL for inspecting isolates, if the server was started with an inspector. */
   inspectorUrl: () => Promise<URL>
-  /** The process in which all Workers run, and its start in terms of `performance.now()`. */
+  /** The process in which all Workers run, and the value of `performance.now()` when it started. */
   processId: number
   startedAt: number
 }
@@ -57,7 +57,7 @@ interface ServerOptions {
 /**
  * Starts Workers in a single workerd, so that compared Workers share a process, storage, and time. Their bindings are
  * those of wrangler.toml, except that there are no assets, which are served before the Worker runs, and that jobs
- * aren't processed unless `consumesJobs`. Databases start empty, and all data is discarded with the server.
+ * aren't processed unless `consumesJobs`. Databases start empty, and all data is discarded when the server stops.
  */
 export async function startServer(
   workers: readonly WorkerSetup[],
@@ -96,7 +96,7 @@ async function optionsOf(
   consumesJobs: boolean,
 ): Promise<V4WorkerOptions> {
   const { modulesRules: _, ...workerOptions } = optionsOfConfig(resolve(PROJECT, 'wrangler.toml')).workerOptions
-  // These types don't have the fields' names, because their declaration uses Omit<>.
+  // The inferred types lack the names of the fields, because their declaration uses Omit<>.
   const { assets: __, durableObjects, ...configured } = workerOptions as V4WorkerOptions
   const hasDurableObjects = program === 'countersign' || program === 'measured'
   return {
@@ -113,7 +113,8 @@ async function optionsOf(
 }
 
 /**
- * The source files of each program except Countersign, entry first. Imports of `src/index.ts` lead to the built Worker.
+ * The source files of each program except Countersign, entry first. Imports of `src/index.ts` resolve to the built
+ * Worker.
  */
 const SOURCES: Readonly<Record<Program, readonly string[]>> = {
   countersign: [],
@@ -137,18 +138,21 @@ async function modulesOf(program: Program) {
   return program === 'countersign' ? built : [...sources, module('src/index.ts', BUILT_ENTRY), ...built]
 }
 
-/** What programs import as `src/index.ts`. The built modules import the entry by its own name. */
+/**
+ * The module that programs import as `src/index.ts`. It reexports the entry, which built modules import by its own
+ * name.
+ */
 const BUILT_ENTRY = "export * from './index.mjs'\nexport { default } from './index.mjs'\n"
 
 let modules: Promise<WorkerModule[]> | undefined
 
-/** Builds the Worker as a deploy does, once. Returns its modules. */
+/** Builds the Worker as a deploy does, but only once. Returns its modules. */
 export function buildWorker(): Promise<WorkerModule[]> {
   modules ??= build()
   return modules
 }
 
-/** Builds in a folder of its own: a running server, or another benchmark, may be using `dist/`. */
+/** Builds in a separate folder, because a running server or another benchmark may be using `dist/`. */
 async function build(): Promise<WorkerModule[]> {
   const directory = await mkdtemp(join(tmpdir(), 'countersign-bench-'))
   try {
@@ -163,7 +167,7 @@ async function build(): Promise<WorkerModule[]> {
 /** Creates the tables in an empty database. */
 export async function migrate(database: Database): Promise<void> {
   const migrations = await migrationsOf(PROJECT)
-  // The local database runs all statements as one. Preparing each from outside workerd would take ten times as long.
+  // Runs all statements in a single call. Preparing each one from outside workerd would take ten times as long.
   await database.prepare(migrations.flatMap(({ statements }) => statements).join(';\n')).run()
 }
 

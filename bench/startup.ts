@@ -7,7 +7,7 @@ import { median, spreadOf } from './statistics.ts'
 /** The time from starting workerd to the first response, relative to a minimal Worker, and the script's share of it. */
 export const startup: Benchmark = async ({ isQuick }) => {
   const rounds = isQuick ? 1 : 15
-  // Build before the clock starts.
+  // Builds before the clock starts.
   await buildWorker()
   const countersignMs: number[] = []
   const bareMs: number[] = []
@@ -43,7 +43,7 @@ async function firstAnswerMs(program: 'countersign' | 'bare', path: string): Pro
   return performance.now() - server.startedAt
 }
 
-/** How long the script takes to evaluate in each of this many isolates, in milliseconds. */
+/** Evaluates the script in this many isolates. Returns how long each evaluation took, in milliseconds. */
 async function evaluationMs(isolates: number): Promise<number[]> {
   const names = Array.from({ length: isolates }, (_, index) => `evaluated-${index}`)
   await using server = await startServer(names.map(name => ({ name, program: 'evaluated', database: 'evaluated' })))

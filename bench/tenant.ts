@@ -11,7 +11,7 @@ const RATE_LIMIT = 1_000_000
 
 /**
  * Creates a Worker's tables, and then an organization and the `bench` project. Returns a client with the project's key.
- * Calls `prepare` with a client that has the organization's key before creating the project's key.
+ * Before creating the project's key, calls `prepare` with a client that has the organization's key.
  */
 export async function newTenant(
   server: Server,
@@ -36,7 +36,7 @@ export async function newTenant(
 
 export type Person = 'reviewer' | 'colleague' | 'adjudicator'
 
-/** Adds people to the tenant, each with a key. Returns their ids and the headers with their keys. */
+/** Adds people to the tenant, each with a key. Returns their ids and the request headers that contain their keys. */
 export async function addPeople(server: Server, worker: string): Promise<Record<Person, Reviewer>> {
   const admin = new Client(await server.urlOf(worker), { authorization: `Bearer ${ADMIN_TOKEN}` })
   const issued = await admin.call('POST', '/api/orgs/bench/api-keys')

@@ -43,15 +43,18 @@ export const throughput: Benchmark = async options => {
       notes: [
         'The bare Worker parses the JSON and writes the same rows: one, or two for an output. Both run in one workerd and',
         'alternate in short blocks. The ratio is the median over neighboring blocks, with the interquartile range. The client',
-        'uses its own core. Its share of the time per request is the same for both, which pulls the ratio toward 1. The CPU',
-        "time of workerd per request doesn't include that share.",
+        'uses its own core. Its share of the time per request is the same for both Workers, which pulls the ratio toward',
+        "1. The CPU time of workerd per request doesn't include that share.",
       ],
       measurements,
     },
   ]
 }
 
-/** Copies the trace's root span, the row that outputs update. Returns what the bare Worker needs to know about it. */
+/**
+ * Copies the trace's root span, which is the row that outputs update. Returns what the bare Worker needs to know about
+ * it.
+ */
 async function copyRoot(from: Database, to: Database) {
   const root = await from.prepare('select * from spans').first<Record<string, unknown>>()
   const columns = Object.keys(root ?? {})

@@ -37,7 +37,7 @@ const variables = { WEBHOOK_KEY: 'webhook-key-of-the-benchmarks' }
 
 /** Ingestion with a webhook whose receiver is down, compared with ingestion without webhooks. */
 export const webhooks: Benchmark = async options => {
-  // Only the first Worker runs jobs, which try to deliver.
+  // Only the first Worker runs jobs, which attempt the deliveries.
   await using server = await startServer(
     [
       { name: 'hooked', program: 'countersign', database: 'hooked', variables },
@@ -82,9 +82,10 @@ export const webhooks: Benchmark = async options => {
       measurements: speeds,
     },
     {
-      title: 'What one of these calls costs',
+      title: 'The cost of one of these calls',
       notes: [
-        "A call that isn't an event must cost the same in both. An event adds a statement, a row and its index entries, and a message.",
+        "A call that isn't an event must cost the same with and without the webhook. An event adds a",
+        'statement, a row and its index entries, and a message.',
       ],
       measurements: costs,
     },

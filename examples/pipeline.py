@@ -55,6 +55,6 @@ with tracer.start_as_current_span("support-answer") as root:
 
     root.set_attribute("output.value", json.dumps(output))
 
-# Wait until everything is sent before the script ends.
+# Wait until everything is sent before the script exits.
 provider.shutdown()
 print(f"trace_{root.get_span_context().trace_id:032x}")

@@ -27,7 +27,7 @@ trace.state('retrieved_chunks', documents)
 const output = await trace.span('answer', () => generate(question, documents), { input: { question } })
 trace.complete({ output })
 
-// Wait until everything is sent before the script ends.
+// Wait until everything is sent before the script exits.
 await countersign.flush()
 if (countersign.lost > 0) process.exitCode = 1
 console.log(trace.id)

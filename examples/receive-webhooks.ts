@@ -19,10 +19,10 @@ const webhook = new Webhook(WEBHOOK_SECRET)
  * The ids of the handled events. Store them in your database, in the same transaction as the changes that they cause.
  */
 const handled = new Set<string>()
-/** The sequence of the latest event about each span. */
+/** The sequence number of the latest event about each span. */
 const latest = new Map<string, number>()
 
-/** Returns the event in a request. Throws if the signature is wrong, or older than five minutes. */
+/** Returns the event in a request. Throws if the signature is wrong or older than five minutes. */
 async function readEvent(request: IncomingMessage): Promise<ReceivedEvent> {
   return webhook.verify(await text(request), request.headers as Record<string, string>) as ReceivedEvent
 }

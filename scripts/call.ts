@@ -1,7 +1,7 @@
 /**
  * Makes one call and returns its response body. A 409 counts as success, because it means that the item already exists.
- * Each call has its own connection, because the server closes idle connections, and a call sent at that moment would
- * fail.
+ * Each call has its own connection, because the server closes idle connections, and a call sent at that very moment
+ * would fail.
  */
 export async function call(
   url: string,

@@ -10,7 +10,7 @@ import { join, relative, resolve } from 'node:path'
 const PROJECT = resolve(import.meta.dirname, '..')
 const SOURCE = join(PROJECT, 'src/client')
 const TARGET = join(SOURCE, 'dist/client')
-/** Holds temporary files. It's outside `src`, because other tools may be listing `src`. */
+/** The folder for temporary files. It's outside `src`, because other tools may be listing the files there. */
 const SCRATCH = join(PROJECT, 'dist')
 const WIRE = 'wire.ts'
 
@@ -65,7 +65,7 @@ function compile(): void {
       outDir: join(workspace, 'out'),
     },
     include: [],
-    // The wire types' schemas import parts of the Worker, which need its platform's declarations.
+    // The wire types' schemas import parts of the Worker that need the declarations of its platform.
     files: [
       join(workspace, WIRE),
       join(SOURCE, 'index.ts'),

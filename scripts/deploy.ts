@@ -1,7 +1,7 @@
 /**
  * `npm run deploy`: deploys the whole service to the Cloudflare account that wrangler is logged in to. Creates what is
  * missing, migrates the databases, deploys the Worker, and gives it a WEBHOOK_KEY and an ADMIN_TOKEN. Every step checks
- * what exists, so the next run completes one that failed or was interrupted. Migrations run before the code is
+ * what exists, so the next run completes a deploy that failed or was interrupted. Migrations run before the code is
  * deployed: they remove nothing, so the running code works with the new schema, and new code never sees an old one.
  *
  * Environment: ADMIN_TOKEN (generated and printed if unset), WEBHOOK_KEY (generated if unset), CI or no terminal (plain
@@ -21,7 +21,7 @@ import { MAX_SHARDS, parseShards, SHARDS_RANGE, shardBindings, shardsToHave } fr
 const PROJECT = dirname(dirname(fileURLToPath(import.meta.url)))
 const LOCATIONS = ['weur', 'eeur', 'apac', 'oc', 'wnam', 'enam']
 const JURISDICTIONS = ['eu', 'us', 'fedramp']
-/** As in src/limits/webhooks.ts, which isn't there when only this script is copied. */
+/** The same as in src/limits/webhooks.ts, which is missing if only this script is copied. */
 const MIN_WEBHOOK_KEY_LENGTH = 22
 const READY_ATTEMPTS = 5
 const READY_PAUSE_MS = 2_000
@@ -32,17 +32,17 @@ const USAGE = `npm run deploy [-- flags]
   --jurisdiction <place>  create both within ${JURISDICTIONS.join(', ')}
   --shards <n>            spread new traces over n databases, 1 to 16; you can add more later, but not remove any
   --new-admin-token       replace the secret ADMIN_TOKEN
-  --workers-ai            find causes with a Workers AI model from now on; --no-workers-ai goes back to the rules
+  --workers-ai            find causes with a Workers AI model from now on; --no-workers-ai switches back to the rules
   --help
 
-Without a Workers AI flag, the first deploy in a terminal asks. Later deploys keep that choice and the shards. An
-existing database or bucket stays where it is and can't be moved. See docs/operations.md.`
+If neither Workers AI flag is given, the first deploy in a terminal asks. Later deploys keep that choice and the number
+of shards. An existing database or bucket stays where it is and can't be moved. See docs/operations.md.`
 
-/** What the first deploy prints before it asks. */
+/** What the first deploy prints before it asks about Workers AI. */
 const WORKERS_AI = `When a person disagrees with an output, rules in the Worker find the cause. A Workers AI model, Llama 3.3 70B, can find
 it instead. Each analysis then sends up to 16,000 tokens of the trace, its feedback, prompts, and knowledge docs to
-Cloudflare's GPUs, which may be outside the database's jurisdiction. It typically costs less than a cent, and at most
-4 cents, billed to this account. A project makes at most 500 calls a day; MODEL_DAILY_LIMIT changes that.
+Cloudflare's GPUs, which may be outside the database's jurisdiction. An analysis typically costs less than a cent, and
+at most 4 cents, billed to this account. A project makes at most 500 calls a day; MODEL_DAILY_LIMIT changes that.
 To change this later, run npm run deploy with --workers-ai or --no-workers-ai.`
 
 const Config = v.looseObject({
@@ -103,7 +103,7 @@ await report()
 function readFlags() {
   for (const name of ['jurisdiction', 'shards', 'new-admin-token', 'workers-ai', 'no-workers-ai']) {
     const isTaken = process.env[`npm_config_${name.replaceAll('-', '_')}`] !== undefined
-    if (isTaken) fail(`npm consumed --${name} itself: write npm run deploy -- --${name} ...`)
+    if (isTaken) fail(`npm used the flag --${name} itself. Run npm run deploy -- --${name} ...`)
   }
   const { location, jurisdiction, help, ...others } = parseFlags()
   if (help) {
@@ -112,7 +112,7 @@ function readFlags() {
   }
   requireOneOf('location', LOCATIONS, location)
   requireOneOf('jurisdiction', JURISDICTIONS, jurisdiction)
-  if (location && jurisdiction) fail('Give --location or --jurisdiction, not both: a jurisdiction chooses the location')
+  if (location && jurisdiction) fail('Give --location or --jurisdiction, not both: a jurisdiction sets the location')
   if (others['workers-ai'] && others['no-workers-ai']) fail('Give --workers-ai or --no-workers-ai, not both')
   const workersAi = others['workers-ai'] ? true : others['no-workers-ai'] ? false : undefined
   const shards = others.shards === undefined ? undefined : parseShards(others.shards)
@@ -125,7 +125,7 @@ function requireLongWebhookKey(): void {
   const { WEBHOOK_KEY } = process.env
   if (!WEBHOOK_KEY || (WEBHOOK_KEY.length >= MIN_WEBHOOK_KEY_LENGTH && WEBHOOK_KEY.trim() === WEBHOOK_KEY)) return
   fail(
-    `WEBHOOK_KEY needs at least ${MIN_WEBHOOK_KEY_LENGTH} random characters, without spaces around them. ` +
+    `WEBHOOK_KEY needs at least ${MIN_WEBHOOK_KEY_LENGTH} random characters and no surrounding spaces. ` +
       'Leave it unset to have one generated, or run: export WEBHOOK_KEY=$(openssl rand -base64 32)',
   )
 }
@@ -145,7 +145,7 @@ function requireOneOf(flag: string, known: readonly string[], value: string | un
   if (value !== undefined && !known.includes(value)) fail(`--${flag} must be one of ${known.join(', ')}, not ${value}`)
 }
 
-/** Reads wrangler.toml and the names in it: the deploy button lets users choose their own names, and adds ids. */
+/** Reads wrangler.toml, whose names and ids vary: the deploy button lets users choose names, and it adds ids. */
 async function readConfig() {
   const { experimental_readRawConfig: readRawConfig } = await import('wrangler')
   const { rawConfig, configPath } = readRawConfig({})
@@ -171,15 +171,16 @@ function ensureDatabase(): Database {
     checkPlace(found)
     return found
   }
-  if (id) fail(`This account has no database ${id}, which ${configFile} names. Remove the id to create a new one.`)
+  if (id) fail(`This account has no database ${id}, which is in ${configFile}. Remove the id to create a new one.`)
   const shards = shardCandidates(name).filter(each => each.found && contentsOf(each.name) === 'shard')
   if (shards.length > 0) {
-    // A new database's organizations get the same numbers as the old ones, and so would see the old ones' traces.
+    // Organizations in a new database would get the same numbers as the old ones, and so would see the old ones'
+    // traces.
     const names = shards.map(each => each.name).join(', ')
     fail(`The database ${name} doesn't exist, but its shards do. To start over, delete them first: ${names}`)
   }
   const place = placeFlags()
-  step(`Creating it ${place.join(' ') || 'near this machine, permanently, because no --location was given'}`)
+  step(`Creating it ${place.join(' ') || 'near this machine, permanently, because there is no --location'}`)
   createDatabase(name, place)
   return find(listDatabases()) ?? stop('')
 }
@@ -206,9 +207,9 @@ function readDeployedBindings() {
 }
 
 /**
- * Finds the shards, and creates those that are missing. Without --shards, keeps as many as before. These are the
- * databases that the Worker binds and any others with a shard's tables, because the Worker may have been rolled back or
- * deleted. Changes nothing if one of them can't be a shard.
+ * Finds the existing shards, and creates those that are missing. Without --shards, the number stays the same. A
+ * database is an existing shard if the Worker binds it or if it has a shard's tables, because the Worker may have been
+ * rolled back or deleted. Changes nothing if a database can't be a shard.
  */
 function ensureShards() {
   const isBound = new Set(deployed?.map(({ name }) => name))
@@ -227,7 +228,7 @@ function ensureShards() {
   const wanted = candidates.slice(0, count)
   for (const { name, found, contents } of wanted) {
     if (contents === 'other') {
-      fail(`The database ${name} has data of its own, so it can't be a shard. Nothing was changed.`)
+      fail(`The database ${name} contains other data, so it can't be a shard. Nothing was changed.`)
     }
     if (found && database.jurisdiction) requireJurisdiction(found, database.jurisdiction)
   }
@@ -257,7 +258,7 @@ function shardCandidates(databaseName: string) {
  * has the same tables, but no organizations.
  */
 function contentsOf(name: string): 'none' | 'shard' | 'other' {
-  step(`Looking at the database ${name}`)
+  step(`Checking the database ${name}`)
   const namesIn = (sql: string) => {
     const [{ results }] = ask(['d1', 'execute', name, '--remote', '--json', '--command', sql], json(Names))
     return results.map(row => row.name)
@@ -278,8 +279,8 @@ function shardPlace(): string[] {
 }
 
 /**
- * Whether to bind Workers AI: as the flags or wrangler.toml say, or else as the deployed Worker does, so that every
- * machine keeps the choice. The first deploy in a terminal asks.
+ * Whether to bind Workers AI. The flags or wrangler.toml decide. If they don't, a later deploy does what the deployed
+ * Worker does, so that the choice is kept on every machine, and the first deploy in a terminal asks.
  */
 async function chooseWorkersAi(): Promise<boolean> {
   if (config.ai && flags.workersAi === false) fail(`${configFile} binds Workers AI itself. Remove [ai] there.`)
@@ -314,12 +315,15 @@ function checkPlace(found: Database): void {
 function requireJurisdiction({ name, jurisdiction }: Database, required: string): void {
   if (jurisdiction === required) return
   fail(
-    `The database ${name} exists outside the jurisdiction ${required} and cannot be moved there. ` +
+    `The database ${name} is outside the jurisdiction ${required} and can't be moved there. ` +
       'Nothing was changed. See "Moving" in docs/operations.md for your options.',
   )
 }
 
-/** The location of a database. Undefined if the token may not read the statistics that the command also requests. */
+/**
+ * The location of a database. Undefined if the token isn't allowed to read the statistics that the command also
+ * requests.
+ */
 function regionOf(name: string): string | undefined {
   const info = ask(['d1', 'info', name, '--json'], stdout => json(DatabaseInfo)(stdout) ?? null)
   return info?.running_in_region.toLowerCase()
@@ -349,8 +353,8 @@ function writeConfig(): string {
 }
 
 /**
- * Creates the bucket near the location if it is missing. Otherwise the deploy creates it, near this machine or in the
- * jurisdiction.
+ * Creates a missing bucket near the location. If a jurisdiction applies or no location is given, the deploy itself
+ * creates it.
  */
 function ensureBucket(location: string): void {
   const { bucket_name: name, jurisdiction } = placedBucket()
@@ -366,8 +370,8 @@ function placedBucket() {
 }
 
 /**
- * Migrates every database. The last shard gets its tables first, so that an interrupted deploy leaves either no shard
- * or the one that tells the next deploy how many there should be.
+ * Migrates every database. The last shard gets its tables first, so that an interrupted deploy leaves either no shards
+ * or the last one, which tells the next deploy how many there should be.
  */
 function migrate(): void {
   for (const { binding, name } of [{ ...database, binding: 'DB' }, ...shards.toReversed()]) {
@@ -377,10 +381,12 @@ function migrate(): void {
   }
 }
 
-/** Deploys the Worker, with missing buckets and queues. Returns its name, which CI may set, and its URL. */
+/**
+ * Deploys the Worker, and creates missing buckets and queues. Returns the Worker's name, which CI may set, and its URL.
+ */
 function deployWorker(): { name: string; url: string | undefined } {
   step('Deploying the Worker')
-  // In the folder that CI reads, if there is one.
+  // wrangler's output goes to the folder that CI reads, if there is one.
   const file = resolve(process.env.WRANGLER_OUTPUT_FILE_DIRECTORY || '.wrangler', 'wrangler-output-deploy.json')
   const startedAt = new Date().toISOString()
   run(['deploy', ...withConfig], { WRANGLER_OUTPUT_FILE_PATH: file })
@@ -415,7 +421,7 @@ function ensureAdminToken(): boolean {
   const given = process.env.ADMIN_TOKEN
   const token = given || randomBytes(24).toString('base64url')
   if (!given) {
-    console.log('\nThe admin token, shown only once. It becomes valid with the next step:')
+    console.log('\nThis is the admin token, which is shown only once. It becomes valid in the next step:')
     console.log(`\n${bold(`export ADMIN_TOKEN=${token}`)}\n`)
   }
   putSecret('ADMIN_TOKEN', token)
@@ -442,7 +448,7 @@ async function report(): Promise<void> {
 }
 
 async function waitUntilReady(url: string): Promise<void> {
-  step('Checking that it is ready')
+  step('Checking that Countersign is ready')
   for (let attempt = 1; attempt <= READY_ATTEMPTS; attempt++) {
     const answer = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(READY_PAUSE_MS) }).catch(() => undefined)
     if (answer?.ok) return
@@ -462,8 +468,8 @@ function run(args: readonly string[], environment: Record<string, string>): void
 }
 
 /**
- * Runs wrangler silently and returns what `read` finds in its output. Undefined stops the deploy. The output decides,
- * not the exit code, because wrangler's launcher exits with 0 even if the process it started was killed.
+ * Runs wrangler silently and returns what `read` finds in its output. If that's undefined, the deploy stops. It doesn't
+ * rely on the exit code, because wrangler's launcher exits with 0 even if the process it started was killed.
  */
 function ask<T>(args: readonly string[], read: (stdout: string, stderr: string) => T | undefined, input = ''): T {
   const env = { ...process.env, WRANGLER_LOG: 'log' }
@@ -501,12 +507,12 @@ function bold(text: string): string {
   return isPlain ? text : styleText('bold', text)
 }
 
-/** Ends the deploy at the current step, with wrangler's output. */
+/** Stops the deploy at the current step, and prints wrangler's output. */
 function stop(output: string): never {
   process.stderr.write(output)
   const isLoggedOut = /logged in|CLOUDFLARE_API_TOKEN|Authentication error/i.test(output)
   if (isLoggedOut) console.error('Log in with `npx wrangler login`, or set CLOUDFLARE_API_TOKEN.')
-  fail(`\nNot done: ${task}. Fix the cause and run the same command again: it continues from there.`)
+  fail(`\nThis step failed: ${task}. Fix the cause, and run the same command again. It continues from there.`)
 }
 
 function fail(message: string): never {

@@ -2,12 +2,12 @@
  * `npm run fit:attribution [file ...]`: fits the rules' weights and temperature to labeled cases, and writes them to
  * `src/attribution/weights.json`. By default, the cases come from files in `cases/`.
  *
- *   --ablate   instead of writing, prints what each kind of finding contributes
+ *   --ablate   prints what each kind of finding contributes, instead of writing the file
  *
- * A multinomial logistic regression. A penalty keeps weights small unless several cases require them. Before the final
- * fit, each author's cases are answered with weights fitted to the other authors' cases. (Our own cases count as one
- * author's, and are split into folds.) These answers set the temperature. Their scores, which are printed, show what to
- * expect for cases from somebody else.
+ * The model is a multinomial logistic regression. A penalty keeps weights small unless several cases require them.
+ * Before the final fit, each author's cases are answered with weights fitted to the other authors' cases. (Our own
+ * cases are treated as a single author's, and are split into folds.) These answers determine the temperature. Their
+ * scores, which are printed, show what to expect for a new author's cases.
  */
 import { writeFile } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
@@ -41,7 +41,7 @@ const UNWEIGHED: readonly FindingKind[] = ['error_origin', 'left_out']
 
 interface Example {
   labeled: LabeledCase
-  /** The cases in a group are answered with weights that were fitted without them. */
+  /** The cases in a group are answered with weights that were fitted without that group. */
   group: string
   isIndependent: boolean
   subject: Subject
@@ -66,7 +66,7 @@ async function examplesIn(file: string): Promise<Example[]> {
   const isIndependent = basename(file) === INDEPENDENT
   return (await readCases(file)).map((labeled, index) => {
     const subject = subjectOfCase(labeled)
-    // The ids of cases by other authors start with the author.
+    // The ids of other authors' cases start with the author's name.
     const group = isIndependent ? (labeled.id.split('-')[0] ?? '') : `${index % FOLDS}`
     return { labeled, group, isIndependent, subject, findings: findEvidence(subject) }
   })
@@ -153,7 +153,7 @@ function report(kinds: Kinds): number {
   )
   console.log(`${examples.length} cases, ${kinds.length} kinds of findings, temperature ${temperature.toFixed(2)}.`)
   const groups = Map.groupBy(all, ({ example }) => (example.isIndependent ? example.group : 'ours'))
-  for (const [name, cases] of [...groups, ['all by others', others] as const]) {
+  for (const [name, cases] of [...groups, ['all cases by others', others] as const]) {
     const judged = cases.map(({ example, weights }) => judge(example, { weights, temperature }))
     if (judged.length > 0) print(name, judged, lossAt(temperature, cases))
   }
@@ -173,7 +173,7 @@ function print(name: string, judged: readonly Judged[], loss: number): void {
   for (const line of linesOf(judged)) console.log(line)
 }
 
-/** Prints how much worse the cross-validated answers get without a kind of finding. */
+/** Prints how much worse the cross-validated answers get if a kind of finding is left out. */
 function ablate(kind: FindingKind): void {
   const loss = (kinds: Kinds, isIndependent: boolean) =>
     lossAt(

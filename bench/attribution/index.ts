@@ -1,11 +1,11 @@
 /**
- * `npm run bench:attribution [file ...]`: how often an engine names the right category, type, and span. Posts labeled
- * cases through the public API to a fresh tenant. Without a file, uses cases from `cases/`. The held-out cases were
- * never used for tuning.
+ * `npm run bench:attribution [file ...]`: measures how often an engine finds the right category, type, and span. Posts
+ * labeled cases through the public API to a fresh tenant. If no file is given, uses cases from `cases/`. The held-out
+ * cases were never used for tuning.
  *
  *   --engine model    asks the model that ATTRIBUTION_MODEL and related variables configure (docs/configuration.md)
- *   --questions DIR   instead of answering, writes what a model would be asked about each case to DIR/<id>.txt
- *   --answers DIR     scores a model's answers in DIR/<id>.json, which are read and checked as in the engine
+ *   --questions DIR   writes the question about each case to DIR/<id>.txt instead of asking a model
+ *   --answers DIR     scores a model's answers in DIR/<id>.json, after parsing and checking them with the engine's code
  *   --cases           prints each wrong answer
  *   --json            prints a single JSON document; use with `npm run --silent`
  */
@@ -24,7 +24,7 @@ const PARALLEL = 4
 /** The variables that configure a model. */
 const MODEL_VARIABLES = /^(ATTRIBUTION_|MODEL_)/
 
-/** Ends the job whose question was written. Nobody reads the result. */
+/** Completes a job after its question has been written to a file. Nobody reads this answer. */
 const UNREAD_ANSWER = JSON.stringify({
   quotes: [],
   reasoning: 'The question was written to a file.',
@@ -53,7 +53,7 @@ if (flags.questions && flags.answers) stop('Give --questions or --answers, not b
 if (flags.questions) await writeQuestions(fromHere(flags.questions))
 else report(flags.answers ? await answersIn(fromHere(flags.answers)) : await judge(cases, modelVariables(), PARALLEL))
 
-/** The result for each case: an answer, or the reason why there is none. */
+/** The result for a case: an answer, or the reason why there is none. */
 type Outcome = { labeled: LabeledCase } & ({ answer: CaseAnswer } | { fault: string })
 
 async function judge(
@@ -96,7 +96,7 @@ function modelVariables(): Record<string, string> {
   return variables
 }
 
-/** Asks about the cases one by one, so that the provider knows which case it's being asked about. */
+/** Asks about one case at a time, so that it can pass the case's id to `reply`. */
 async function judgeByFiles(cases: readonly LabeledCase[], reply: (id: string, question: string) => Promise<string>) {
   let current = ''
   await using provider = await startProvider(question => reply(current, question))

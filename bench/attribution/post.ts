@@ -27,7 +27,7 @@ export interface CaseAnswer {
   errorType: string
   category: string
   confidence: number
-  /** The blamed span's step id. Null if there is none, or if it's the root. */
+  /** The blamed span's step id. Null if no span is blamed, or if it's the root. */
   span: string | null
   engine: string
   durationMs: number
@@ -68,7 +68,7 @@ export async function postCase(
     const span = spans.find(({ stepId }) => stepId === step_id)
     if (!span) throw new Error(`${labeled.id}: there is no step ${step_id} to review`)
     const body = { decision, ...(decision === 'correct' && { approvedOutput: approved_output }) }
-    // Uses a different key than the feedback, because reviewers aren't the pipeline.
+    // Uses a different key than the feedback does, because reviewers aren't the pipeline.
     await owner.call('PUT', `/api/spans/${span.id}/review`, body)
   }
   const traceId = labeled.events.find(({ type }) => type === 'trace')?.body.trace_id

@@ -23,7 +23,7 @@ export interface Scores {
   category: Share
   type: Share
   span: Share
-  /** The mean F1 over all types, including types that the engine never names. */
+  /** The mean F1 over all types, including types that the engine never answers with. */
   macroF1: number
 }
 
@@ -62,7 +62,9 @@ export interface Bin extends Share {
   confidence: number
 }
 
-/** Splits answers into bins of equal size, the least confident first. With too few answers, returns fewer bins. */
+/**
+ * Splits answers into bins of equal size, the least confident first. Returns fewer bins if there are too few answers.
+ */
 export function binsOf(judged: readonly Judged[], bins = 3): Bin[] {
   const sorted = judged.toSorted((left, right) => left.answer.confidence - right.answer.confidence)
   return Array.from({ length: bins }, (_, bin) => {
@@ -84,10 +86,10 @@ export const calibrationError = (judged: readonly Judged[]): number =>
     0,
   )
 
-/** An answer above this confidence counts as sure. */
+/** An answer above this confidence is considered sure. */
 const SURE = 0.8
 
-/** Of the sure answers, how many are right. */
+/** How many of the sure answers are right. */
 export const sureOf = (judged: readonly Judged[]): Share =>
   shareOf(
     judged.filter(({ answer }) => answer.confidence > SURE),

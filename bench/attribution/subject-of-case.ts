@@ -6,7 +6,7 @@ import type { LabeledCase } from './cases.ts'
 const ROOT = 'root'
 const REVIEWER = 'reviewer'
 
-/** Builds what engines read about a case. Needs no server, because fitting reads each case hundreds of times. */
+/** Builds what engines read about a case. It needs no server, so fitting can read each case hundreds of times. */
 export function subjectOfCase({ events, prompts, knowledgeDocs, reviews }: LabeledCase): Subject {
   const bodies = (type: string) => events.filter(event => event.type === type).map(({ body }) => body)
   const traces = bodies('trace')

@@ -3,10 +3,10 @@ import * as v from 'valibot'
 import type { Answer, Client } from '../client.ts'
 import { type BatchEvent, postEvents } from '../events.ts'
 
-/** Prepares a request. Returns a function that sends it and causes the same work on every call. */
+/** Prepares a request. Returns a function that sends it. Every call causes the same amount of work. */
 export type Attack = (client: Client) => Promise<() => Promise<Answer>>
 
-/** Attacks by name. `share` says how much of each limit they use; 1 is all of it. */
+/** Attacks by name. `share` is the share of each limit that they use; 1 is all of it. */
 export type Attacks = (share: number) => Readonly<Record<string, Attack>>
 
 export const PROJECT = 'projectSlug=bench'

@@ -11,7 +11,9 @@ import { type Longest, Neighbor } from './neighbor.ts'
 const STALL = { atMost: 250 }
 const RISE_MB = { atMost: 64 }
 const MB = 1e6
-/** V8's limit for old objects: half of an isolate's 128 MB, so that garbage doesn't count as use. */
+/**
+ * V8's limit for old objects: half of an isolate's 128 MB, so that uncollected garbage doesn't count as memory in use.
+ */
 const OLD_SPACE_MB = 64
 /** How many times each attack runs. The first run includes compiling code. */
 const ROUNDS = 2
@@ -34,7 +36,7 @@ export const neighbors: Benchmark = async ({ isQuick, attack: wanted }) => {
     )
     .map(group => group.filter(([what]) => what.includes(wanted)))
     .filter(group => group.length > 0)
-  // Starting a server takes longer than a group with so little data.
+  // In a quick run, all groups share a server, because starting one takes longer than a group with so little data.
   for (const chosen of isQuick ? [groups.flat()] : groups) {
     await using server = await startServer([{ name: 'countersign', program: 'countersign', database: 'countersign' }], {
       isInspected: true,
@@ -47,7 +49,7 @@ export const neighbors: Benchmark = async ({ isQuick, attack: wanted }) => {
     if (stalls.length === 0) stalls.push({ what: 'nothing', value: await idleMs(neighbor, settlingMs), unit: 'ms' })
     for (const [what, attack] of chosen) {
       const send = await attack(client)
-      // Collecting takes longer than an attack with so little data.
+      // Collecting garbage takes longer than an attack with so little data.
       if (!isQuick || rises.length === 0) await inspector.collectGarbage(() => client.call('GET', '/healthz'))
       const seen = await observe(send, neighbor, server, rounds, settlingMs)
       const more = {
@@ -67,7 +69,7 @@ export const neighbors: Benchmark = async ({ isQuick, attack: wanted }) => {
     {
       title: 'The longest response time of /healthz while another client sends this request',
       notes: [
-        'One workerd serves both, with its local D1 and R2, so SQLite time also counts.',
+        'One workerd serves both, with its local D1 and R2, so the time that SQLite takes is included.',
         `The longest of ${ROUNDS} rounds. The first one includes compiling code.`,
         'Computing: the processor time within that response time, in ms. The rest comes from other load on the machine.',
       ],

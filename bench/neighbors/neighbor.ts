@@ -10,11 +10,11 @@ export interface Probed {
 /** The longest response time, and the most processor time that the isolates' thread used during any one response. */
 export interface Longest {
   ms: number
-  /** On a busy machine, `ms` is higher than this. */
+  /** On a busy machine, this is lower than `ms`. */
   computingMs: number
 }
 
-/** Another client of the same Worker, which constantly requests `/healthz` from its own thread. */
+/** Another client of the same Worker. It constantly requests `/healthz` from its own thread. */
 export class Neighbor implements AsyncDisposable {
   readonly #thread: Worker
 
@@ -23,7 +23,7 @@ export class Neighbor implements AsyncDisposable {
     this.#thread = new Worker(new URL('probe.ts', import.meta.url), { workerData })
   }
 
-  /** The longest times among the responses since the last call. */
+  /** The longest times among the responses since the previous call of this method. */
   async longest(): Promise<Longest> {
     this.#thread.postMessage(null)
     const [longest] = await once(this.#thread, 'message')

@@ -27,7 +27,7 @@ const DOCS = HANDBOOK.map(doc => ({ slug: doc.slug, title: doc.title, content: c
 /** Prose in three languages, in distinct paragraphs. */
 const PASSAGES = DOCS.flatMap(({ slug, content }) => content.split('\n\n').map(text => ({ slug, text })))
 
-/** Passages with this many bytes in total, starting with number `first`. A number distinguishes repetitions. */
+/** Passages with this many bytes in total, numbered from `first`. The numbers tell repeated passages apart. */
 function passages(bytes: number, first = 0) {
   const taken: { slug: string; text: string }[] = []
   for (let left = bytes, index = first; left > 0; index++) {

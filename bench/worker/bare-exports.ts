@@ -2,8 +2,8 @@
  * The minimal Worker that can store an export: it reads the body's bytes and inserts the same rows as Countersign, with
  * a single `json_each` for each table, into tables with the same columns and indexes. It doesn't decode the bytes,
  * reads no tables, and checks no key. The rows are those that Countersign stored for the same export; a PUT sends them
- * in advance, as JSON. Countersign's speed is compared with this Worker's. It has no imports, so it runs as is once its
- * types are stripped.
+ * in advance, as JSON. Countersign's speed is compared with this Worker's. The file has no imports, so it runs as is
+ * once its types are stripped.
  */
 
 interface BareEnv {
@@ -33,7 +33,7 @@ const insertInto = ({ name, columns }: BareTable): string => `
   with rows as materialized (select value from json_each(?1))
   select ${columns.map((column, index) => NEW_VALUES[column]?.(`value ->> ${index}`) ?? `value ->> ${index}`).join()} from rows`
 
-/** More than the difference between two keys in one export. */
+/** More than the difference between any two keys in an export. */
 const KEYS_PER_CALL = 2 ** 16
 
 let calls = 0

@@ -1,8 +1,8 @@
 /**
  * The minimal Worker that can ingest an observation: it parses JSON, writes the same rows as Countersign into the same
  * tables, and responds. It's the baseline for Countersign's speed. It reads nothing, validates nothing, and checks no
- * key: a PUT tells it the trace's key and root span in advance. It has no imports, so it runs as is once its types are
- * stripped.
+ * key: a PUT sends the trace's key and root span in advance. The file has no imports, so it runs as is once its types
+ * are stripped.
  */
 
 interface BareEnv {

@@ -36,10 +36,11 @@ it.for(contracts)('%s', async ([, contract], { task }) => {
  * owner.
  */
 async function headersOf(contract: Contract, org: Org): Promise<Record<string, string>> {
-  // An endpoint that takes no key may require one of the service's own pages as the origin, as signing in does.
+  // An endpoint that needs no key, such as signing in, may require that the request come from one of the service's own
+  // pages.
   if (contract.scope === 'public') return { origin: ORIGIN }
   if (contract.scope === 'admin') return { authorization: `Bearer ${env.ADMIN_TOKEN}` }
-  // A new key, because the limiter of a used key wouldn't survive the new isolate.
+  // Uses a new key, because the rate limiter of a key that's already in use wouldn't survive in the new isolate.
   if (contract.scope === 'review') return { 'x-api-key': await org.keyFor({ userId: org.userId }) }
   return { 'x-api-key': isIngestion(contract) ? await org.keyFor({}) : org.ownerKey }
 }

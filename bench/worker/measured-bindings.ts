@@ -9,7 +9,10 @@ const COUNTED = {
   JOBS: 'queueSends',
 } as const
 
-/** Bindings that record their use, and the records. Measures sizes only with `withSizes`, because it takes time. */
+/**
+ * Bindings that record their use, and the records. Measures sizes only if `withSizes` is true, because measuring takes
+ * time.
+ */
 export function measuredBindings(withSizes = false): { bindings: Env; costs: Costs; times: Times; sizes: Sizes } {
   const costs: Costs = {
     d1RoundTrips: 0,

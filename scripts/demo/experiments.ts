@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../src/domain/json.ts'
 import { type Random, seededRandom } from './random.ts'
 
-/** An item of a dataset, as a candidate sees it. The stand-in for the model also sees what reviewers approved. */
+/** A dataset item, as a candidate sees it. The stand-in for the model also sees what reviewers approved. */
 export interface DemoItem {
   id: string
   input: JsonObject
@@ -10,7 +10,7 @@ export interface DemoItem {
   isCorrected: boolean
 }
 
-/** A version of a prompt, tried on the reviewed outputs of its step. A stand-in answers in the model's place. */
+/** A prompt version that is tried on the reviewed outputs of its step. A stand-in answers in place of the model. */
 export interface DemoExperiment {
   id: string
   stepId: string
@@ -18,7 +18,7 @@ export interface DemoExperiment {
   version: number
   name: string
   answer: (item: DemoItem, random: Random) => JsonObject
-  /** How many of the items waiting for a person get a decision: alternately accept and reject. */
+  /** How many of the items that wait for a person get a decision. The decisions alternate between accept and reject. */
   judged: number
 }
 
@@ -29,7 +29,7 @@ export interface DemoStandard {
   gate: object
 }
 
-/** The standard for each step's candidates. A model's confidence isn't part of a right answer. */
+/** The standard for each step's candidates. It ignores the model's confidence, which isn't part of a right answer. */
 export const STANDARDS: readonly DemoStandard[] = [
   {
     stepId: 'classify',

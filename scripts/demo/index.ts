@@ -26,7 +26,7 @@ interface DemoKnowledgeDoc {
   slug: string
   title: string
   versions: { content: string; note: string }[]
-  /** As in DemoPrompt. */
+  /** The same as in `DemoPrompt`. */
   since: (string | null)[]
 }
 
@@ -53,7 +53,7 @@ export function demoTraces(): DemoTrace[] {
   return traces.sort((left, right) => left.startedAt - right.startedAt)
 }
 
-/** The projects of the demo, the same on every machine and at any time. */
+/** The projects of the demo. They're the same on every machine and at any time. */
 export function demoProjects(): DemoProject[] {
   const traces = demoTraces()
   return PROJECTS.map(({ slug, name, prompts, handbook }) => {

@@ -167,7 +167,7 @@ export const fieldsOf = ({ supplier, number, issued, due, lines, net, tax, total
   total: total / 100,
 })
 
-/** A difference between a field and its value computed from the other fields. */
+/** A difference between a field and the value computed from the other fields. */
 type Difference = { field: string; expected: number; found: number }
 
 /** Adds up the fields in cents, and lists the differences. */

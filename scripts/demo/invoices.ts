@@ -68,7 +68,7 @@ function invoiceTrace(index: number, startedAt: number, usualSupplier: Supplier)
   }
 }
 
-/** The result for accounting, which checks an invoice that doesn't add up before booking it. */
+/** The result for accounting. If an invoice doesn't add up, accounting checks it before booking it. */
 const resultOf = (fields: Fields) => ({
   invoice_number: fields.invoice_number,
   total: fields.total,

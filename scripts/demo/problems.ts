@@ -6,7 +6,7 @@ export interface DemoProblem {
   errorType: string
   /** The number of the prompt version that should fix it. */
   version?: number
-  /** The email of the person who fixes it. */
+  /** The email of the person who's fixing it. */
   assignee?: string
   /** Why it isn't worth fixing. */
   dismissed?: string
@@ -14,7 +14,10 @@ export interface DemoProblem {
 
 const [ADA, KOFI] = REVIEWERS
 
-/** A fix that's live, one that isn't proven, a problem that somebody has taken on, and two that aren't worth fixing. */
+/**
+ * A problem whose fix is live, one whose fix isn't proven, one that somebody has taken on, and two that aren't worth
+ * fixing.
+ */
 export const PROBLEMS: readonly DemoProblem[] = [
   { stepId: 'classify', errorType: 'reasoning_error', version: 3, assignee: ADA.email },
   { stepId: 'generate-answer', errorType: 'incomplete_output', version: 4, assignee: KOFI.email },

@@ -2,7 +2,7 @@
 export interface Random {
   /** A whole number from `least` to `most`, inclusive. */
   whole: (least: number, most: number) => number
-  /** True `percent` times in a hundred. */
+  /** Whether something with a probability of `percent` percent happens. */
   chance: (percent: number) => boolean
   pick: <T>(items: readonly T[]) => T
   /** The items in random order. */

@@ -104,10 +104,10 @@ export const FALLBACK_WORDS = [
   'The index timed out. With the chunks, the answer is obvious.',
 ]
 
-/** A conversation between reviewers about an output, turn by turn. The reviewer who took the run answers. */
+/** A conversation between reviewers about an output, turn by turn. The reviewer who took the run writes the replies. */
 export interface Thread {
   stepId: string
-  /** The key of its run. If absent, any run without a mistake will do. */
+  /** The key of the output's run. If absent, any run without a mistake will do. */
   run?: string
   turns: readonly string[]
 }

@@ -23,13 +23,13 @@ interface DemoDecision {
   errorType?: ErrorType
 }
 
-/** Where reviewers find an output: on its span, or on the trace's root span if null. */
+/** Where reviewers find an output: on its span, or, if `spanId` is null, on the trace's root span. */
 export interface DemoPlace {
   traceId: string
   spanId: string | null
 }
 
-/** All decisions on an output, in order, each with its time, or null if it's made when the demo is seeded. */
+/** All decisions on an output, in order. `at` is null if a decision is made when the demo is seeded. */
 export interface DemoReview extends DemoPlace {
   decisions: (DemoDecision & { at: number | null })[]
 }
@@ -43,8 +43,8 @@ export interface DemoComment extends DemoPlace {
 
 /**
  * The reviews of a run. The last decision on an output is correct: correct outputs are accepted, and wrong ones are
- * corrected to what they should have been. The exception is a case with an objection that nobody overrules, in which a
- * reviewer corrected a right output by mistake or as a matter of taste. A hasty decision may come before the last one.
+ * corrected to what they should have been. The exception is a case with an objection that nobody overrules: a reviewer
+ * corrects a right output by mistake or as a matter of taste. A hasty decision may precede the last one.
  */
 export function reviewsOf(trace: DemoTrace): DemoReview[] {
   const outputs = outputsToReview(trace)
@@ -64,21 +64,24 @@ export function reviewsOf(trace: DemoTrace): DemoReview[] {
   })
 }
 
-/** When the reviewers of a run begin: in the working hours of one of the following days. */
+/** When a run's reviewers start: during working hours on one of the following days. */
 function reviewTime({ key, startedAt }: DemoTrace): number {
   const chosen = startedAt + seededRandom(`review time of ${key}`).whole(15 * HOUR_MS, 60 * HOUR_MS)
   const timeOfDay = chosen % DAY_MS
   return chosen - timeOfDay + 8 * HOUR_MS + Math.floor(timeOfDay * (9 / 24))
 }
 
-/** Decisions with their times. The last runs have no decisions yet, unless one decision follows another. */
+/** Adds times to decisions. A single decision that would come after the demo's end gets null. */
 function timed(decisions: DemoDecision[], from: number): DemoReview['decisions'] {
   if (decisions.length === 1 && from >= DEMO_END) return decisions.map(decision => ({ ...decision, at: null }))
   const first = Math.min(from, DEMO_END - 6 * HOUR_MS)
   return decisions.map((decision, turn) => ({ ...decision, at: first + turn * 25 * 60_000 }))
 }
 
-/** The outputs that the queue offers. A run's own output that repeats a step's is reviewed with the step. */
+/**
+ * The outputs that the queue offers. If a run's own output repeats a step's output, the two are reviewed together, on
+ * the step.
+ */
 export function outputsToReview(trace: DemoTrace): DemoOutput[] {
   const outputs = outputsOf(trace)
   const hashOf = ({ output }: DemoOutput) => sharedTextHash(JSON.stringify(output), output)
@@ -90,8 +93,8 @@ export function outputsToReview(trace: DemoTrace): DemoOutput[] {
 }
 
 /**
- * Chooses the reviewer who takes a run, a second one who sometimes also looks at it, and the other random parts of its
- * reviews.
+ * Chooses the reviewer who takes a run, and a second one who sometimes also looks at it. `random` makes the other
+ * choices for its reviews.
  */
 function takenBy({ key }: DemoTrace) {
   const random = seededRandom(`reviews ${key}`)

@@ -16,7 +16,7 @@ export interface SupportCase {
   question: string
   /** The paragraphs that support the correct answer. */
   rightPassage: Passage
-  /** The retrieved paragraphs, if they were different. */
+  /** The retrieved paragraphs, if they differ from `rightPassage`. */
   retrieved?: Passage
   answer: string
   sources?: string[]
@@ -32,7 +32,8 @@ export interface SupportCase {
 }
 
 /**
- * The flawed cases, oldest first. The order matters: outdated docs are used after newer versions have been published.
+ * The flawed cases, oldest first. The order matters, because a case with an outdated doc must come after the newer
+ * version was published.
  */
 export const SUPPORT_CASES: readonly SupportCase[] = [
   {

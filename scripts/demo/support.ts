@@ -221,14 +221,14 @@ function mistakesOfCase(
   )
 }
 
-/** The truth about a failed run, which gave no answer although the handbook has one. */
+/** The truth about a failed run, which didn't answer although the handbook has an answer. */
 const fallbackMistake = (result: JsonObject, index: number): Mistake => ({
   right: result,
   errorType: 'system_failure',
   why: itemAt(FALLBACK_WORDS, Math.floor(index / 40)),
 })
 
-/** A question about a topic with its right answer, phrased differently in each run. */
+/** A question about a topic, phrased differently in each run, and its right answer. */
 function exchangeOfTopic({ topic, phrasing, isFollowUp, startedAt, customer }: Turn, random: Random): Exchange {
   const { doc, language, query, answer } = topic
   const { product, orderNumber } = customer
@@ -280,7 +280,7 @@ function retrieve({ rightPassage, retrieved = rightPassage }: Exchange, time: nu
 
 const holds = (paragraph: string, { facts }: Passage) => slotNames(paragraph).some(name => facts.includes(name))
 
-/** Whether a paragraph was added in a later version. Before that it is empty. */
+/** Whether a paragraph was added in a later version. In earlier versions, it's empty. */
 const isRecent = (paragraph: string) => /^\{\w+\}$/.test(paragraph)
 
 function scored(chunks: readonly Omit<Chunk, 'score'>[], random: Random): Chunk[] {

@@ -56,7 +56,7 @@ export interface Objection {
 
 /** An output and the truth about it. */
 interface Judged {
-  /** Absent if the run produced none. */
+  /** Absent if the run produced no such output. */
   output?: Json
   /** Absent if the output is right. */
   mistake?: Mistake | undefined
@@ -82,11 +82,11 @@ export interface Opinion {
   rating: 'positive' | 'negative' | number
   comment?: string
   correction?: JsonObject
-  /** The step that it is about. If absent, it is about the whole run. */
+  /** The step that the feedback is about. If absent, it's about the whole run. */
   stepId?: string
 }
 
-/** How a run ended. To the service, a failed run is completed, but it stopped at one of its steps. */
+/** How a run ended. A failed run stopped at one of its steps, although the service considers it completed. */
 export type Ending = 'completed' | 'running' | 'failed'
 
 /** One run of a pipeline. */
@@ -108,7 +108,7 @@ export interface DemoTrace extends Judged {
 /** Returns the service's id of a version (1 is the first) of a step's prompt. */
 export type PromptVersionId = (stepId: string, version: number) => string
 
-/** A run's events in the order in which a pipeline posts them: each step when it's done, then people's opinions. */
+/** A run's events in the order in which a pipeline posts them: each step when it's done, and people's feedback last. */
 export function traceEvents(trace: DemoTrace, promptVersionId: PromptVersionId): DemoEvent[] {
   const { trace_id, placed, endsAt, random } = placeTrace(trace)
   const finishedAt = endsAt + random.whole(3, 15)
@@ -155,7 +155,7 @@ export function traceEvents(trace: DemoTrace, promptVersionId: PromptVersionId):
   ]
 }
 
-/** What a step's model call used: a token for every four characters, at made-up prices. Empty for other steps. */
+/** The usage of a step's model call: a token for every four characters, at made-up prices. Empty for other steps. */
 function modelUse({ stepId, input, output, promptVersion, error }: Step): JsonObject {
   const model = promptVersion ? (PROMPT_MODELS[stepId] ?? 'assistant-small-2') : EMBEDDING_MODELS[stepId]
   if (!model || error) return {}
@@ -171,7 +171,7 @@ const PROMPT_MODELS: Record<string, string> = { 'extract-fields': 'extractor-med
 const EMBEDDING_MODELS: Record<string, string> = { 'embed-query': 'embedding-small-1' }
 const PROMPT_TOKENS = 450
 
-/** An output of a run and its place in the service: the run as a whole if it has no span of its own. */
+/** An output of a run and its place in the service. If `spanId` is null, it's the output of the whole run. */
 export interface DemoOutput extends Judged {
   traceId: string
   spanId: string | null
@@ -195,7 +195,7 @@ const judged = ({ output, mistake, objection }: Judged): Judged => ({
   objection,
 })
 
-/** A run's ids and times, and the generator for other random choices. */
+/** A run's ids and times, and the generator for the run's other random choices. */
 function placeTrace({ key, steps, startedAt }: DemoTrace) {
   const random = seededRandom(`ids of ${key}`)
   const trace_id = `trace_${random.hex(22)}`
@@ -240,7 +240,7 @@ interface PlacedStep {
   children: PlacedStep[]
 }
 
-/** Places steps one after another, each around its children, and returns when the last one ends. */
+/** Places steps one after another, each around its children. Also returns the time at which the last step ends. */
 function placeSteps(steps: readonly Step[], from: number, random: Random, parentId?: string) {
   let endsAt = from
   const placed = steps.map((step): PlacedStep => {
@@ -259,11 +259,13 @@ export function endingAt(index: number): Ending {
   return index % 40 === 27 ? 'failed' : 'completed'
 }
 
-/** The flawed case of the run at an index, if any: every fifth run has one until the table ends. */
+/** The flawed case of the run at an index, if any: every fifth run has one until none are left. */
 export const caseAt = <T>(cases: readonly T[], index: number): T | undefined =>
   index % 5 === 4 ? cases[(index - 4) / 5] : undefined
 
-/** The steps that a run completed: a running one lacks the last, a failed one ends with the step that failed. */
+/**
+ * The steps that a run completed: a running run lacks the last step, and a failed run ends with the step that failed.
+ */
 export function stepsUntil(
   ending: Ending,
   steps: Step[],
@@ -282,7 +284,7 @@ function failedStep(
   return { ...step, ...failure }
 }
 
-/** An occasional comment by a reviewer about a run that went well, and the step it is about. */
+/** An occasional comment by a reviewer about a run that went well, and the step that the comment is about. */
 export function approval(
   ending: Ending,
   comments: readonly string[],
@@ -306,7 +308,9 @@ export const DEMO_END = LAST_DAY + DAY_MS
 const OPENS_AT_MS = 7.5 * HOUR_MS
 const OPEN_MS = 10 * HOUR_MS
 
-/** Ascending times within working hours, evenly spaced with some jitter. Weekdays count from Sunday, 0. */
+/**
+ * Ascending times within working hours, evenly spaced with some jitter. `closedDays` are days of the week; 0 is Sunday.
+ */
 export function workingTimes(count: number, closedDays: readonly number[], random: Random): number[] {
   const days = Array.from({ length: (LAST_DAY - FIRST_DAY) / DAY_MS + 1 }, (_, day) => FIRST_DAY + day * DAY_MS)
   const openDays = days.filter(day => !closedDays.includes(new Date(day).getUTCDay()))

@@ -89,7 +89,7 @@ export const TICKETS: readonly Ticket[] = CATEGORIES.flatMap(category =>
   ),
 )
 
-/** Phrases that change a ticket's priority. Without one, the priority is normal. */
+/** Phrases that change a ticket's priority. If a ticket has none, its priority is normal. */
 export const PRESSING: Record<Language, Record<Priority, readonly string[]>> = {
   en: {
     low: ['There is no hurry.', 'This can wait until you have time.'],
@@ -118,7 +118,7 @@ export interface Label {
   language: Language
 }
 
-/** A ticket with a wrong label or wrong content, or one that a reviewer misjudges. */
+/** A ticket with a wrong label or wrong content, or a ticket that a reviewer misjudges. */
 export interface TriageCase extends Pick<Ticket, 'subject' | 'text'> {
   flaw: Flaw
   /** The classifier's output. */

@@ -122,7 +122,7 @@ const TEAMS: Record<Category, string> = {
   other: 'customer-care',
 }
 
-/** The version of the route prompt that includes the on-call desk for urgent tickets. */
+/** The first version of the route prompt that includes the on-call desk for urgent tickets. */
 const WITH_ON_CALL_DESK = 2
 
 const routing = (teams: Iterable<string>): JsonObject => ({
@@ -298,7 +298,7 @@ const PRIORITY_SHARES: Record<Category, readonly Priority[]> = {
   other: ['normal', 'low'],
 }
 
-/** The fields of an answer that the schema allowed at the time. */
+/** Those of an answer's fields that the schema allowed at the time. */
 const onlyKnown = (answer: JsonObject, properties: Json | undefined): JsonObject =>
   Object.fromEntries(Object.entries(answer).filter(([field]) => Object.keys(properties ?? {}).includes(field)))
 

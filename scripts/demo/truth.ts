@@ -19,7 +19,10 @@ interface Cause extends Omit<Mistake, 'right'> {
   random: Random
 }
 
-/** The mistakes in a run's outputs, given in order. The first output that differs is where the run went wrong. */
+/**
+ * The mistakes in a run's outputs, which must be in order. The first output that isn't right is where the run went
+ * wrong.
+ */
 export function mistakesIn(
   comparisons: readonly Comparison[],
   { errorType, why, sequels = SEQUELS, slots, random }: Cause,

@@ -23,7 +23,7 @@ export interface PromptHistory extends VersionedText<TextVersion & { outputSchem
   stepId: string
 }
 
-/** The number of the version that was current at a time. The first one is 1. */
+/** The number of the version that was current at a time. The first version is 1. */
 export function versionAt({ versions }: VersionedText, time: number): number {
   const number = versions.findLastIndex(({ since }) => since !== undefined && Date.parse(since) <= time) + 1
   if (number === 0) throw new Error('A text was used before its first version')

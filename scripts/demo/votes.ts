@@ -5,12 +5,15 @@ import { type DemoTrace, type ErrorType, REVIEWERS } from './trace.ts'
 
 const [ADA, KOFI, MEI] = REVIEWERS
 
-/** The person who settles disagreements between reviewers, whose key opens the app. */
+/** The person who settles disagreements between reviewers. The app opens with this person's key. */
 export const ADJUDICATOR = ADA.email
 
 const STEP = 'rewrite-query'
 
-/** Two people review this step without seeing each other's votes. A machine's step is left out. */
+/**
+ * Two people review `STEP` without seeing each other's votes. `embed-query` is left out, because there's nothing to
+ * read.
+ */
 export const POLICY = {
   steps: { [STEP]: { reviewers: 2, blind: true }, 'embed-query': { sample: 0 } },
   always: ['negative'],
@@ -29,13 +32,13 @@ export interface DemoVote {
 }
 
 const VOTED = 60
-/** The number of newest outputs that the second reviewer hasn't reached. */
+/** How many of the newest outputs the second reviewer hasn't reached. */
 const VOTED_ONCE = 5
 const ADJUDICATED = 3
 
 /**
  * The votes on the newest outputs that nobody has reviewed, and then the adjudicator's decisions. The two reviewers
- * disagree about one thing: whether a query should name the product, which the handbook never does.
+ * disagree about one thing: whether a query should name the product. The handbook never names products.
  */
 export function votesOn(traces: readonly DemoTrace[]): DemoVote[] {
   const open = traces
@@ -77,16 +80,16 @@ const WHY = 'The handbook names no products, so the product only narrows the sea
 const RULING = "Without the product. It isn't in any doc."
 const EXCEPTION = "Found the right doc either way, so I don't mind it here."
 
-/** Both reviewers leave the product out of every third query that names it. */
+/** Whether both reviewers remove the product: they do for every third query that names one. */
 const isCorrectedByBoth = (index: number): boolean => index >= 0 && index % 3 === 2
 
 interface Query {
   place: Pick<DemoVote, 'traceId' | 'spanId' | 'stepId'>
-  /** The output without the product's name; null if it names none. */
+  /** The output without the product's name; null if it names no product. */
   shorter: Json
 }
 
-/** The step's output in a run, unless somebody has decided on it or it's wrong. */
+/** The step's output in a run. None if somebody has decided on it, or if it's wrong. */
 function undecidedQuery(trace: DemoTrace): Query[] {
   const decided = new Set(reviewsOf(trace).map(({ spanId }) => spanId))
   return outputsToReview(trace).flatMap(({ traceId, spanId, stepId, output, mistake }) =>

@@ -294,7 +294,7 @@ describe('npm run deploy', { concurrent: true }, () => {
     const before = await checkout.account()
     const refused = await checkout.deploy(['--jurisdiction', 'us'])
     expect(refused).toMatchObject({ code: 1 })
-    expect(refused.printed).toContain('The database countersign exists outside the jurisdiction us')
+    expect(refused.printed).toContain('The database countersign is outside the jurisdiction us')
     expect(await checkout.account()).toEqual(before)
   })
 
@@ -387,7 +387,7 @@ describe('npm run deploy', { concurrent: true }, () => {
 
     const refused = await checkout.deploy(['--shards', '2'])
     expect(refused.code).toBe(1)
-    expect(refused.printed).toContain("The database countersign-2 has data of its own, so it can't be a shard")
+    expect(refused.printed).toContain("The database countersign-2 contains other data, so it can't be a shard")
     expect(await checkout.account()).toEqual(before)
   })
 
@@ -411,7 +411,7 @@ describe('npm run deploy', { concurrent: true }, () => {
     await checkout.setAccount({ ...account, databases: [...account.databases, outside] })
     const { code, printed } = await checkout.deploy(['--shards', '2'])
     expect(code).toBe(1)
-    expect(printed).toContain('The database countersign-1 exists outside the jurisdiction eu')
+    expect(printed).toContain('The database countersign-1 is outside the jurisdiction eu')
     expect((await checkout.account()).databases).toEqual([...account.databases, outside])
   })
 
@@ -551,7 +551,7 @@ describe('npm run deploy', { concurrent: true }, () => {
     await checkout.setAccount({ ...empty, databases: [{ ...traces, uuid: 'of another checkout' }] })
     const missing = await checkout.deploy()
     expect(missing.code).toBe(1)
-    expect(missing.printed).toContain(`This account has no database ${id}, which wrangler.toml names`)
+    expect(missing.printed).toContain(`This account has no database ${id}, which is in wrangler.toml`)
 
     await checkout.setAccount({
       ...empty,
@@ -588,9 +588,9 @@ describe('npm run deploy', { concurrent: true }, () => {
     [
       [],
       { npm_config_jurisdiction: 'eu' },
-      'npm consumed --jurisdiction itself: write npm run deploy -- --jurisdiction',
+      'npm used the flag --jurisdiction itself. Run npm run deploy -- --jurisdiction',
     ],
-    [[], { npm_config_shards: '4' }, 'npm consumed --shards itself: write npm run deploy -- --shards'],
+    [[], { npm_config_shards: '4' }, 'npm used the flag --shards itself. Run npm run deploy -- --shards'],
   ] as const)('rejects %j %j and changes nothing', async ([args, environment, message], { expect }) => {
     const checkout = await newCheckout()
     const { code, printed } = await checkout.deploy(args, environment)
@@ -621,7 +621,7 @@ describe('npm run deploy', { concurrent: true }, () => {
     const { code, printed } = await checkout.deploy([], {}, [2, 'api'])
     expect(code).toBe(1)
     expect(printed).toContain('Internal error [code: 10013]')
-    expect(printed).toContain('Not done: Creating it near this machine')
+    expect(printed).toContain('This step failed: Creating it near this machine')
   })
 
   it('fails if wrangler asks a question and gets a no', async ({ expect }) => {
@@ -629,7 +629,7 @@ describe('npm run deploy', { concurrent: true }, () => {
     await checkout.setAccount({ ...(await checkout.account()), mayOverwrite: false })
     const { code, printed } = await checkout.deploy()
     expect(code).toBe(1)
-    expect(printed).toContain('Not done: Deploying the Worker')
+    expect(printed).toContain('This step failed: Deploying the Worker')
   })
 
   it.for([

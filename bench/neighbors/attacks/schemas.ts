@@ -41,7 +41,7 @@ export const schemas: Attacks = share => ({
     { type: 'array', items: { enum: times(4000, index => `value-${index}`) } },
     times(part(share, 300_000), index => `other-${index}`),
   ),
-  // The work doubles with each level. A schema may have twice as many levels.
+  // The work doubles with each level. A schema may have twice as many levels as this one.
   'alternatives within alternatives': judged(
     nested(10, inner => ({ anyOf: [{ properties: { a: inner } }, { properties: { a: inner } }] }), { type: 'string' }),
     nested(10, inner => ({ a: inner }), {}),

@@ -58,14 +58,14 @@ export const texts: Attacks = share => ({
       await addVersion(client, id, `${number} ${content.slice(10)}`)
     return () => client.send('GET', `/api/prompts/${id}`)
   },
-  'a prompt with versions of control characters': async client => {
+  'a prompt whose versions are control characters': async client => {
     const content = escapedText(part(share, MAX_CONTENT_BYTES - 100))
     const { id } = await addPrompt(client, content)
-    // As many versions as fit when escaped as JSON.
+    // As many versions as fit once their content is escaped as JSON.
     for (let number = 1; number < part(share, 5); number++) await addVersion(client, id, `${number}${content}`)
     return () => client.send('GET', `/api/prompts/${id}`)
   },
-  'an export that names versions': async client => {
+  'an export that refers to many versions': async client => {
     const { id, versionId } = await addPrompt(client, 'Version 0')
     const versions = [versionId]
     for (let number = 1; number < part(share, 1200); number++) {
