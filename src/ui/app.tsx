@@ -13,7 +13,7 @@ export const App = () => (
     theme={theme}
     cssVariablesResolver={cssVariablesResolver}
     defaultColorScheme="auto"
-    // The provider's script contains all of Mantine's variables, so no style sheet repeats the default ones.
+    // The provider's script contains all of Mantine's variables, so no style sheet needs to repeat the defaults.
     deduplicateCssVariables={false}
   >
     <LateNotices />

@@ -51,7 +51,7 @@ export function Pages() {
         <Switch>
           {routes.map(({ path, Lazy }) => (
             <Route key={path} path={path}>
-              {/* Each settings tab has its own scope. */}
+              {/* Each settings tab requires its own scope. */}
               {mayRead === false && !isIn('/settings', address) ? (
                 <NeedsRead />
               ) : (

@@ -79,7 +79,7 @@ test('outputs are assigned from the list of spans, and moved to other people whe
   await expect(page.getByText('3 outputs assigned to 1 person.')).toBeVisible()
 
   await page.goto(`/review/progress?project=${organization.project.slug}`)
-  await page.getByRole('button', { name: 'Reassign what Ada has left' }).click()
+  await page.getByRole('button', { name: "Reassign Ada's remaining outputs" }).click()
   await expect(dialog.getByRole('checkbox', { name: 'Ada' })).toHaveCount(0)
   await dialog.getByRole('checkbox', { name: 'Grace' }).check()
   await dialog.getByRole('checkbox', { name: 'Kofi' }).check()

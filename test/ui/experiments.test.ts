@@ -85,7 +85,7 @@ test('two experiments are compared, item by item', async ({ page, context }) => 
   await page.goto(`/experiments/${sample.experimentIds[1]}?project=${sample.project.slug}`)
   await page.getByRole('combobox', { name: 'Compare with' }).click()
   await page.getByRole('option', { name: /^Shorter answers/ }).click()
-  await expect(page.getByText('Too few to tell')).toBeVisible()
+  await expect(page.getByText('Too few differences to tell')).toBeVisible()
   const differences = page.getByRole('table', { name: 'Items that differ' })
   const row = differences.getByRole('row', { name: /Failed.*Passed/ })
   await row.getByRole('link', { name: 'Show this item in B' }).click()

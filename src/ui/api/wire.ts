@@ -47,13 +47,13 @@ import type { listDeliveries } from '../../webhooks/deliveries.ts'
 import type { createWebhook, listWebhooks } from '../../webhooks/webhooks.ts'
 
 /*
- * The types of the API's responses, from the endpoints' own schemas. Type imports only, so that no Worker code is
- * bundled.
+ * The types of the API's responses, derived from the endpoints' schemas. This file imports only types, so that no
+ * Worker code is bundled.
  */
 
 export type { Json }
 
-/** A response as clients parse it. JSON that the Worker inserts as text is a value here. */
+/** A response as clients parse it. JSON that the Worker inserts as text becomes a value. */
 type AsRead<Value> =
   Value extends WrittenJson<infer Shape>
     ? AsRead<Shape>

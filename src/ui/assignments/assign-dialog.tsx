@@ -12,7 +12,7 @@ import { useAllUsers } from '../settings/use-all.ts'
 import classes from './assign-dialog.module.css'
 import { type Assigned, type AssignmentDraft, assign, assignmentPreview } from './writes.ts'
 
-/** The most people that one call accepts. */
+/** The maximum number of people in one call. */
 const MAX_PEOPLE = 20
 /** Longer lists have a search field. */
 const SHORT_LIST = 8
@@ -20,13 +20,13 @@ const SHORT_LIST = 8
 interface AssignDialogProps {
   title: string
   spans: Assigned
-  /** The person whose assignments move to others. */
+  /** The person whose assignments are moved to others. */
   from?: { userId: string; name: string }
   onClose: () => void
   onDone?: () => void
 }
 
-/** Assigns spans to people, and previews who gets how many. */
+/** Assigns spans to people, and previews how many each person gets. */
 export function AssignDialog({ title, spans, from, onClose, onDone }: AssignDialogProps) {
   const [chosen, setChosen] = useState<readonly string[]>([])
   const [due, setDue] = useState('')
@@ -44,7 +44,7 @@ export function AssignDialog({ title, spans, from, onClose, onDone }: AssignDial
     onDone: ({ given, ended }) => {
       const people = chosen.length === 1 ? '1 person' : `${count(chosen.length)} people`
       const assigned = `${counted(given, 'output')} assigned to ${people}.`
-      notifications.show({ message: ended > 0 ? `${assigned} ${counted(ended, 'assignment')} ended.` : assigned })
+      notifications.show({ message: ended > 0 ? `${assigned} ${counted(ended, 'assignment')} removed.` : assigned })
       onDone?.()
       onClose()
     },
@@ -171,7 +171,7 @@ function inWords({
     refused.length > 0 &&
       `${counted(refused.length, 'output')} ${refused.length === 1 ? "doesn't" : "don't"} need review.`,
     short > 0 &&
-      `${counted(short, 'output')} left over, because these people already have the maximum number of open assignments.`,
+      `${counted(short, 'output')} can't be assigned, because these people already have the maximum number of open assignments.`,
   ]
     .filter(Boolean)
     .join(' ')

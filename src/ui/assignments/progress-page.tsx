@@ -74,12 +74,12 @@ export function Page() {
       )}
       {data?.openIsMinimum && (
         <Text size="sm" c="dimmed">
-          Not all assignments were counted, because the project has too many.
+          The project has too many assignments to count all of them.
         </Text>
       )}
       {moved && (
         <AssignDialog
-          title={`Reassign what ${nameOf(moved)} has left`}
+          title={`Reassign ${nameOf(moved)}'s remaining outputs`}
           spans={{ filter: project === undefined ? {} : { projectSlug: project } }}
           from={{ userId: moved.userId, name: nameOf(moved) }}
           onClose={() => setMoved(undefined)}
@@ -163,7 +163,7 @@ function columnsOf({ project, people = [], range, nameOf, onMove }: ColumnOption
           <Button
             size="compact-xs"
             variant="default"
-            aria-label={`Reassign what ${nameOf(person)} has left`}
+            aria-label={`Reassign ${nameOf(person)}'s remaining outputs`}
             onClick={() => onMove(person)}
           >
             Reassign
@@ -186,7 +186,7 @@ function perBucket({ days }: Person, buckets: readonly Bucket[]): number[] {
 interface BarsProps {
   counts: readonly number[]
   buckets: readonly Bucket[]
-  /** The highest count, which all bars are scaled to. */
+  /** The highest count, to which all bars are scaled. */
   highest: number
   name: string
 }

@@ -27,7 +27,7 @@ const post = (
     ...(signal && { signal }),
   })
 
-/** What the first of an assignment's calls would do. */
+/** Previews the first of the calls that assign the spans. */
 export const assignmentPreview = (draft: AssignmentDraft | undefined) =>
   queryOptions({
     queryKey: ['assignment-preview', draft],
@@ -36,7 +36,7 @@ export const assignmentPreview = (draft: AssignmentDraft | undefined) =>
     gcTime: 0,
   })
 
-/** Assigns spans in as many calls as it takes. Returns how many assignments were added, and how many ended. */
+/** Assigns spans in as many calls as it takes. Returns how many assignments were added and how many were removed. */
 export async function assign(draft: AssignmentDraft): Promise<{ given: number; ended: number }> {
   let [given, ended] = [0, 0]
   let cursor: string | null | undefined

@@ -34,7 +34,7 @@ export function Page() {
       <div>
         <Title order={1}>Compared answers</Title>
         <Text size="sm" c="dimmed">
-          Traces with an engine's answer and a reviewer's error type. Select a step to see it in its trace.
+          Traces that have both an engine's answer and a reviewer's error type. Select a step to see it in its trace.
         </Text>
       </div>
       {project === undefined && <NoProject />}

@@ -19,7 +19,7 @@ export function Calibration({ quality, pathTo }: CalibrationProps) {
   return (
     <ChartSection
       title="Calibration"
-      description="How often reviewers agree with answers of similar confidence. On the dashed line, an answer with 70% confidence is right 7 times in 10. Bars show 95% intervals."
+      description="How often reviewers agree with answers of similar confidence. On the dashed line, answers with 70% confidence are right 70% of the time. Bars show 95% intervals."
       chart={<Plot tenths={tenths} />}
       table={() => (
         <StackedTable

@@ -16,7 +16,7 @@ export const ANSWER_FILTERS = [
 
 type AnswerFilters = Partial<Record<(typeof ANSWER_FILTERS)[number], string>>
 
-/** The URL's filters as a query. */
+/** The URL's filters as an API query. */
 export const filtersIn = (address: URLSearchParams): string =>
   new URLSearchParams(parametersIn(ANSWER_FILTERS, address)).toString()
 

@@ -69,7 +69,7 @@ function Quality({ project }: { project: string }) {
       {!quality && !error && <Skeleton h={480} />}
       {quality?.reviewed === 0 && (
         <Empty title="Nothing to compare yet">
-          If a reviewer sets an error type on a trace that has an engine's answer, this page compares the two.
+          When a reviewer sets an error type on a trace that has an engine's answer, this page compares the two.
         </Empty>
       )}
       {quality && quality.reviewed > 0 && (
@@ -82,8 +82,8 @@ function Quality({ project }: { project: string }) {
       )}
       {quality && (
         <Text size="sm" c="dimmed">
-          On {MEASURED.cases} cases written and labeled by an independent author, version {MEASURED.version} of the
-          rules named the right error type in {MEASURED.right} (95% interval: {intervalName(MEASURED.interval)}).
+          An independent author wrote and labeled {MEASURED.cases} cases. Version {MEASURED.version} of the rules chose
+          the right error type for {MEASURED.right} of them (95% interval: {intervalName(MEASURED.interval)}).
         </Text>
       )}
     </>

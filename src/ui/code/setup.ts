@@ -49,7 +49,7 @@ export const base = (language: CodeLanguage, label: string): Extension[] => [
   ...(language === 'json' ? [json(), foldGutter()] : []),
 ]
 
-/** The extensions for editors. Tab moves focus, as everywhere else on a page. */
+/** The extensions for editors. Tab moves focus, as it does elsewhere on the page. */
 export const editing = (language: CodeLanguage): Extension[] => [
   history(),
   bracketMatching(),

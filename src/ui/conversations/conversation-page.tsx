@@ -66,7 +66,7 @@ export function Page() {
       )}
       {query.isPending && project !== undefined && <Skeleton h={240} aria-label="Loading the conversation" />}
       {turns?.length === 0 && !query.hasNextPage && (
-        <Empty title="No traces have this value">They may have been deleted, or they may have expired.</Empty>
+        <Empty title="No traces have this value">Its traces may have been deleted, or they may have expired.</Empty>
       )}
       {turns && turns.length > 0 && (
         <ol className={classes.turns} aria-label="Turns">

@@ -19,7 +19,7 @@ interface MessageProps {
   className: string | undefined
 }
 
-/** What someone said: the text of a message or response if the value has one, or else the value. */
+/** What someone said: the text of a message or response if the value has one, or else the value itself. */
 export function Message({ who, value, className }: MessageProps) {
   const [isOpen, setOpen] = useState(false)
   const text = messageText(value)

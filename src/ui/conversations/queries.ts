@@ -23,7 +23,7 @@ export const groupsQuery = (project: string | undefined, key: string) =>
 
 export type TurnOrder = 'oldest' | 'newest'
 
-/** A conversation, page by page. */
+/** A conversation, loaded page by page. */
 export const turnsQuery = (project: string | undefined, key: string, value: string, order: TurnOrder) =>
   infiniteQueryOptions({
     queryKey: ['turns', project, key, value, order],
@@ -40,7 +40,7 @@ export const turnsQuery = (project: string | undefined, key: string, value: stri
 const SAMPLED_TRACES = 20
 const SHOWN_PATHS = 30
 
-/** The metadata paths of the newest traces, as keys to choose from. */
+/** The metadata paths in the newest traces, offered as keys. */
 export const metadataPathsQuery = (project: string | undefined) =>
   queryOptions({
     queryKey: ['metadata-paths', project],

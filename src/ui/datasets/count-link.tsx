@@ -17,7 +17,7 @@ interface CountLinkProps {
   of: (typeof COUNTS)[number]
   dataset: Dataset
   project: string | undefined
-  /** Whether to say what is counted. A table's header does so for its column. */
+  /** Whether to say what is counted. In a table, the column's header already does. */
   isLabeled?: boolean
 }
 

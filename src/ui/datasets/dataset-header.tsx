@@ -65,7 +65,7 @@ interface ActionsProps {
   project: string | undefined
 }
 
-/** What the user can do with a dataset, and what they can't. */
+/** The actions that the user may take on a dataset, and why they may not take others. */
 function Actions({ dataset, splits, project }: ActionsProps) {
   const refusals = [
     useRefusal('review', 'start experiments or import examples'),

@@ -8,13 +8,13 @@ export interface RuleDraft {
   id: string
   path: string
   type: Rule['type']
-  /** '' means none. */
+  /** '' means that there is no tolerance. */
   tolerance: number | string
 }
 
 /** An evaluator in the form. */
 export interface EvaluatorDraft {
-  /** '' means the default. */
+  /** '' means the default type. */
   type: NonNullable<Evaluator['type']> | ''
   tolerance: number | string
   rules: readonly RuleDraft[]
@@ -41,7 +41,7 @@ export function evaluatorOf({ type, tolerance, rules }: EvaluatorDraft): Evaluat
   }
 }
 
-/** The form keeps a tolerance while another type is chosen, but the service accepts it only for numbers. */
+/** The form keeps a tolerance when another type is chosen, but the service accepts one only for numbers. */
 const toleranceOf = ({ type, tolerance }: Pick<RuleDraft, 'type' | 'tolerance'>): { tolerance?: number } =>
   type === 'number' && tolerance !== '' ? { tolerance: Number(tolerance) } : {}
 

@@ -7,7 +7,7 @@ export interface NewExample {
   value: { [field: string]: Json }
 }
 
-/** What's wrong with the pasted text, and where. The field is '' if the fault is in the example as a whole. */
+/** What's wrong with the pasted text, and where. The field is '' if the example as a whole is wrong. */
 export interface ExampleFault {
   place: string
   field: string
@@ -62,7 +62,7 @@ function faultsIn(value: Json): Omit<ExampleFault, 'place'>[] {
     ['state', state === undefined || isObject(state), 'must be an object'],
     ['metadata', metadata === undefined || isObject(metadata), 'must be an object'],
     ...Object.keys(value).map(
-      field => [field, FIELDS.includes(field), "isn't a field that an example can have"] as [string, boolean, string],
+      field => [field, FIELDS.includes(field), "isn't a recognized field"] as [string, boolean, string],
     ),
   ]
   return rules.flatMap(([field, isMet, message]) => (isMet ? [] : [{ field, message }]))

@@ -46,8 +46,8 @@ function ExamplesField({ text, onChange }: { text: string; onChange: (text: stri
         label="Examples"
         description={
           <>
-            One JSON object on each line, or a JSON array. Each has <Code>input</Code> and <Code>expected</Code>, and
-            may have <Code>state</Code>, <Code>metadata</Code>, and <Code>id</Code>.
+            One JSON object per line, or a JSON array of objects. Each object needs <Code>input</Code> and{' '}
+            <Code>expected</Code>. It can also have <Code>state</Code>, <Code>metadata</Code>, and <Code>id</Code>.
           </>
         }
         placeholder={PLACEHOLDER}
@@ -79,7 +79,7 @@ const Faults = ({ faults }: { faults: readonly ExampleFault[] }) => (
   </List>
 )
 
-/** Gives each example a lasting ID, so that a second attempt doesn't import it twice. */
+/** Gives each example a stable ID, so that a second attempt doesn't import it again. */
 function useExampleIds(): (example: NewExample) => string {
   const ids = useRef(new Map<string, string>())
   return ({ place, value }) => {

@@ -45,7 +45,7 @@ export function ItemActions({ item, dataset: { id }, splits }: ItemActionsProps)
             size="xs"
             flex="1 1 12rem"
             label="Note"
-            placeholder={item.excluded ? '' : 'Why should experiments leave it out?'}
+            placeholder={item.excluded ? '' : 'Why should experiments exclude this item?'}
             value={note}
             onChange={({ currentTarget }) => setNote(currentTarget.value)}
             error={faults.of('note')}

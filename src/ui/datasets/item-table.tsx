@@ -60,7 +60,7 @@ export function ItemTable({ items, typeNames, userNames }: ItemTableProps) {
   return <StackedTable label="Items" columns={columns} rows={items} keyOf={({ id }) => id} />
 }
 
-/** Enough to fill two lines. */
+/** Enough characters to fill two lines. */
 const PREVIEW_LENGTH = 200
 
 /** The beginning of a value. */

@@ -36,7 +36,7 @@ export function NewDataset({ project }: { project: string }) {
       {({ stepId }, change, faults) => (
         <TextInput
           label="Step"
-          description="The step ID, exactly as pipelines send it in their spans. You can import examples next."
+          description="The step ID, exactly as your pipeline sends it in spans. After this, you can import examples."
           placeholder="generate-answer"
           required
           data-autofocus

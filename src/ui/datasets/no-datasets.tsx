@@ -19,7 +19,9 @@ export const NoDatasets = ({ project }: { project: string }) => (
       </List.Item>
       <List.Item>Each reviewed output automatically becomes an item of its step's dataset.</List.Item>
       <List.Item>Run an experiment: a new version of the step runs on the same inputs.</List.Item>
-      <List.Item>Set a gate, so a version can become active only if it does well enough in an experiment.</List.Item>
+      <List.Item>
+        Set a gate, so that a version can become active only if it does well enough in an experiment.
+      </List.Item>
       <List.Item>Activate the new version.</List.Item>
     </List>
     <Text size="sm" inherit mb="xs">

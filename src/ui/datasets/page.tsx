@@ -31,7 +31,7 @@ export function Page() {
         <div>
           <Title order={1}>Datasets</Title>
           <Text size="sm" c="dimmed">
-            The reviewed outputs of each step, to test new versions against.
+            Each step's reviewed outputs, for testing new versions.
           </Text>
         </div>
         {project !== undefined && !isEmpty && <NewDataset project={project} />}

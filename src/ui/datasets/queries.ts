@@ -20,7 +20,7 @@ export const datasetsQuery = (projectSlug: string | undefined) =>
     enabled: projectSlug !== undefined,
   })
 
-/** A step's dataset; null if it has none. */
+/** A step's dataset. Null if the step has none. */
 export const datasetOfStepQuery = (projectSlug: string | undefined, stepId: string) =>
   queryOptions({
     queryKey: ['datasets', projectSlug, 'of', stepId],
@@ -75,7 +75,7 @@ export const triableItemsQuery = (id: string | undefined, split: string) =>
     enabled: id !== undefined,
   })
 
-/** A whole item, as of a version; null means the current version. */
+/** A whole item as of a version. Null means the current version. */
 export const itemQuery = (id: string, itemId: string, version: string | null) =>
   queryOptions({
     queryKey: ['dataset', id, 'item', itemId, version],

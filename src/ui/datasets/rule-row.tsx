@@ -54,7 +54,7 @@ export const RuleRow = ({ rule: { path, type, tolerance }, place, onChange, onRe
 interface ToleranceProps {
   value: number | string
   onChange: (value: number | string) => void
-  /** Whether the field is one of several in a row. It then has no visible label. */
+  /** Whether the field is one of several in a row. If so, it has no visible label. */
   isInRow?: boolean
   error: string | undefined
 }

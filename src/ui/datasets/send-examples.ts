@@ -2,7 +2,7 @@ import { call, Fault } from '../api/client.ts'
 import { count } from '../parts/format.ts'
 import type { ExampleFault, NewExample } from './examples.ts'
 
-/** The limits of one call, with room for the rest of its body. */
+/** The limits for the examples in one call. They leave room for the rest of the body. */
 const MAX_EXAMPLES = 200
 const MAX_LENGTH = 2_000_000
 
@@ -12,8 +12,8 @@ interface Result {
 }
 
 /**
- * Imports examples, a batch at a time. `idFor` gives the same example the same ID each time, so that sending it again
- * adds nothing. Throws a `Fault` that names each example that the service rejected.
+ * Imports examples, a batch at a time. `idFor` gives an example the same ID each time, so that sending the example
+ * again adds nothing. Throws a `Fault` that lists the examples that the service rejected.
  */
 export async function sendExamples(
   datasetId: string,

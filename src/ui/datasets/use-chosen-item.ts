@@ -10,8 +10,8 @@ export interface ItemPages {
 }
 
 /**
- * The item in the URL, and how to move from it. Its index is -1 if it isn't among the loaded items. An item that leaves
- * the list after a change keeps its place between its former neighbors.
+ * The item in the URL, and functions that move to its neighbors. Its index is -1 if it isn't among the loaded items. If
+ * a change removes the item from the list, these functions move to its former neighbors.
  */
 export function useChosenItem(items: readonly DatasetItem[], { hasNextPage, fetchNextPage }: ItemPages) {
   const [address, change] = useSearchParams()

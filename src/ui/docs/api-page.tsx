@@ -5,7 +5,7 @@ import { type ApiDocument, type Endpoint, endpointsByTag } from './document.ts'
 import { EndpointItem, Method } from './endpoint-item.tsx'
 import { Prose } from './prose.tsx'
 
-/** The whole API. Clicking an endpoint, or putting its ID in the URL's hash, opens it. */
+/** The API reference. Clicking an endpoint, or putting its ID in the URL's hash, opens it. */
 export function ApiPage({ document }: { document: ApiDocument }) {
   const [apiKey, setApiKey] = useState('')
   const [filter, setFilter] = useState('')
@@ -47,7 +47,7 @@ export function ApiPage({ document }: { document: ApiDocument }) {
         <div className={classes.settings}>
           <PasswordInput
             label="API key or admin token"
-            description="Sent with requests from this page and never stored. If it's empty, your app session is used."
+            description="Sent with requests from this page and never stored. If you leave it empty, your app session is used."
             value={apiKey}
             onChange={event => setApiKey(event.currentTarget.value.trim())}
             autoComplete="off"

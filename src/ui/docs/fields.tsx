@@ -9,7 +9,7 @@ interface FieldsProps {
   schemas: Schemas
 }
 
-/** The fields of a schema's object, or of each alternative object. */
+/** The fields of a schema's object, or of each object if the schema has alternatives. */
 export function Fields({ schema, schemas }: FieldsProps) {
   const objects = objectsIn(schema, schemas)
   const [only] = objects
@@ -26,7 +26,7 @@ export function Fields({ schema, schemas }: FieldsProps) {
   ))
 }
 
-/** Names an alternative by its constant field, or else by its position. */
+/** Labels an alternative with its constant field, or else with its position. */
 function objectName({ properties = {} }: Schema, index: number): string {
   const constant = Object.entries(properties).find(([, field]) => field.const !== undefined)
   return constant ? `${constant[0]}: ${JSON.stringify(constant[1].const)}` : `Option ${index + 1}`

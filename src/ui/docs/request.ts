@@ -2,13 +2,13 @@ import type { Endpoint } from './document.ts'
 
 export interface Request {
   method: string
-  /** The path with its query. */
+  /** The path, including the query. */
   path: string
   headers: Record<string, string>
   body?: string
 }
 
-/** The form's input. Parameters are keyed by `fieldOf`; empty ones aren't sent. */
+/** The form's input. Parameters are keyed by `fieldOf`. Empty parameters aren't sent. */
 export interface Input {
   key: string
   parameters: Readonly<Record<string, string>>

@@ -21,7 +21,7 @@ export function typeName(schema: Schema): string {
   return schema.format === undefined ? types : `${types}, ${schema.format}`
 }
 
-/** A value's limits besides its type. */
+/** A value's limits, apart from its type. */
 export function bounds(schema: Schema): string[] {
   const { minLength, maxLength, minItems, maxItems, minimum, maximum, pattern } = schema
   return [

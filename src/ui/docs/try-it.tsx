@@ -114,7 +114,7 @@ function Outcome({ received: { status, milliseconds, headers, text } }: { receiv
   )
 }
 
-/** For responses that aren't JSON: files, and errors from a proxy in front of the service. */
+/** Applies to responses that aren't JSON, such as files and errors from a proxy in front of the service. */
 const MAX_SHOWN_LENGTH = 10_000
 
 /** Undefined if the text isn't JSON. */

@@ -9,7 +9,10 @@ import { Reach } from './reach.tsx'
 
 type Split = ExperimentReport['splits'][number]
 
-/** An experiment's counts by split, error type, and field. Also its time and cost, and how much to trust it. */
+/**
+ * An experiment's counts by split, error type, and field. Also shows its time and cost, and how much to trust its
+ * numbers.
+ */
 export function Breakdown({ report }: { report: ExperimentReport }) {
   const typeName = useErrorTypeNames()
   const columnsOf = useCountColumns(report.id)

@@ -79,8 +79,8 @@ export function Decide({ report, item, reviewer, onDecided }: DecideProps) {
         </Button>
       </Group>
       <Text size="xs" c="dimmed">
-        If you accept the output, it counts as right, here and in later experiments. If you reject it, it counts as
-        wrong, but only here. You can change your decision later.
+        If you accept the output, it counts as right in this experiment and in later ones. If you reject it, it counts
+        as wrong in this experiment only. You can change your decision later.
       </Text>
       {error && <FaultAlert error={error} title="Couldn't save the decision" />}
     </Stack>

@@ -15,7 +15,7 @@ export function Effort({ report: { usage, cost, durationMs } }: { report: Experi
       <Title order={2}>Time and cost</Title>
       {facts.length === 0 && (
         <Text size="sm" c="dimmed">
-          The results have no durations, tokens, or costs.
+          The results don't include durations, tokens, or costs.
         </Text>
       )}
       {facts.map(fact => (

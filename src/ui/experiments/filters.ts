@@ -3,7 +3,7 @@ import { count } from '../parts/format.ts'
 import { parametersIn, withParameters } from '../parts/parameters.ts'
 
 /*
- * Filters in URLs. They have the API's names.
+ * Filters in URLs. They use the API's names.
  */
 
 type State = ExperimentReport['state']
@@ -75,8 +75,8 @@ export const withItemFilter = (filter: ItemFilter) =>
   })
 
 /**
- * The lists to show one after another. If no filter is set, a report shows the items that need a person: unjudged
- * items, and then regressed ones.
+ * The lists to show one after another. If no filter is set, a report shows the items that a person should check:
+ * unjudged items, and then regressed ones.
  */
 export function itemListsOf(address: URLSearchParams): ItemFilter[] {
   const filter = itemFilterIn(address)

@@ -84,7 +84,7 @@ interface FilterLinkProps {
   value: number
   to: URLSearchParams
   isCurrent: boolean
-  /** Whether a report opens on this list. */
+  /** Whether a report shows this list by default. */
   isFirst?: boolean
 }
 
@@ -107,7 +107,7 @@ function Narrowing({ filter }: { filter: ItemFilter }) {
   const [, setAddress] = useSearchParams()
   const typeName = useErrorTypeNames()
   const filters = [
-    // A judgment combined with an outcome is one of the lists above.
+    // If an outcome is also set, the judgment belongs to one of the lists above.
     { name: 'judgment', label: 'Model', value: outcome === undefined ? wordFor(JUDGMENTS, judgment) : undefined },
     { name: 'change', label: 'Change', value: problemId && wordFor(CHANGES, change) },
     { name: 'problemId', label: 'Items', value: problemId && "only this problem's" },

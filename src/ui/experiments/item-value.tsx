@@ -16,7 +16,7 @@ interface ItemValueProps {
   maxHeight?: string
 }
 
-/** An item's value: as it is, or as a diff from the expected value. */
+/** An item's value, either unchanged or as a diff from the expected value. */
 export function ItemValue({ title, value, before, control, maxHeight = '24rem' }: ItemValueProps) {
   const isSame = before !== undefined && isSameValue(before, value)
   const isText = typeof before === 'string' && typeof value === 'string'

@@ -21,7 +21,7 @@ import { itemsQuery } from './queries.ts'
 import { useOpenItem } from './use-open-item.ts'
 import { WhoDecides } from './who-decides.tsx'
 
-/** An experiment's items, one of them open. */
+/** An experiment's items. One of them is open. */
 export function Items({ report }: { report: ExperimentReport }) {
   const [address] = useSearchParams()
   const [isHelpOpen, help] = useDisclosure()

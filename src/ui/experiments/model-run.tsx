@@ -6,8 +6,8 @@ import { Moment } from '../parts/moment.tsx'
 import { Warning } from '../parts/warning.tsx'
 
 /**
- * The state of an experiment that the model runs: the cost of its calls, and what it's waiting for. Renders nothing if
- * the team's own code runs it.
+ * The state of an experiment that the model runs: the cost of the model's calls, and what the run is waiting for.
+ * Renders nothing if the team's own code runs it.
  */
 export function ModelRun({ report: { run, state, model, items, maxCostUsd } }: { report: ExperimentReport }) {
   if (run === null) return null

@@ -11,5 +11,5 @@ const PROVIDERS: Readonly<Record<string, string>> = {
   anthropic: 'Anthropic',
 }
 
-/** Who gets the prompts. `openai` may stand for any compatible service. */
+/** Who gets the prompts. `openai` may also be a compatible service. */
 const providerOf = (name: string): string => PROVIDERS[name.slice(0, name.indexOf('/'))] ?? "the model's provider"

@@ -15,7 +15,7 @@ interface NewExperimentFormProps {
   datasets: readonly Dataset[]
 }
 
-/** Chooses a dataset and a version. The URL can name both: the dataset by its ID or its step. */
+/** Chooses a dataset and a version. The URL can preselect both. It identifies the dataset by its ID or its step. */
 export function NewExperimentForm({ project, datasets }: NewExperimentFormProps) {
   const [, navigate] = useLocation()
   const [address] = useSearchParams()
@@ -53,7 +53,7 @@ export function NewExperimentForm({ project, datasets }: NewExperimentFormProps)
           description={
             form.isByModel
               ? 'The version to try.'
-              : 'The version to try. If you choose no version, the experiment tries a change in your code.'
+              : "The version to try. If you don't choose one, the experiment tries a change in your code."
           }
           required
           disabled={!dataset}
@@ -69,7 +69,7 @@ export function NewExperimentForm({ project, datasets }: NewExperimentFormProps)
         <Input.Wrapper
           label="Items"
           labelElement="div"
-          description="A prompt's examples come from the other items, so only test items show whether the prompt works beyond its examples."
+          description="A prompt's examples never come from test items, so only those items show whether the prompt works beyond its examples."
         >
           <SegmentedControl
             mt={4}

@@ -13,7 +13,7 @@ export function NoItems({ report: { state, pending, items } }: { report: Experim
         ? 'No items match.'
         : state === 'running' && pending === items
           ? 'Items to check will appear here once the first results arrive.'
-          : 'Nothing to check: no items are unjudged, and none regressed.'}
+          : 'Nothing to check: no items are unjudged or regressed.'}
     </Text>
   )
 }

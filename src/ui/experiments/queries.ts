@@ -28,7 +28,7 @@ export const experimentsQuery = (project: string | undefined, filters: readonly 
 
 const isRunning = ({ state }: { state: ExperimentReport['state'] }): boolean => state === 'running'
 
-/** An experiment's report, refetched while the experiment runs or a model is asked. */
+/** An experiment's report, refetched while the experiment runs or a model is being asked. */
 export const reportQuery = (id: string) =>
   queryOptions({
     queryKey: ['experiment', id, 'report'],
@@ -36,7 +36,7 @@ export const reportQuery = (id: string) =>
     refetchInterval: ({ state: { data } }) => (data && (isRunning(data) || isAsking(data)) ? FOLLOW_MS : false),
   })
 
-/** Whether a model is being asked. A job that waits doesn't count, because it may wait until the next day. */
+/** Whether a model is being asked. A waiting job doesn't count, because it may wait until the next day. */
 const isAsking = ({ judging: { job } }: ExperimentReport): boolean =>
   job?.status === 'pending' && job.waitsUntil === null
 

@@ -33,9 +33,9 @@ export function Reach({ report }: { report: ExperimentReport }) {
       </>
     ),
     changedSince === null &&
-      "The step has been renamed since, so its dataset no longer has the experiment's items. Only the counts are left.",
+      "The step has since been renamed, so its dataset no longer contains the experiment's items. Only the counts remain.",
     sample !== null && `The experiment ran on a sample of ${itemCount(sample)}.`,
-    includeStale && 'The experiment includes items whose output has changed since the decision.',
+    includeStale && 'The experiment includes items whose output changed after the decision.',
   ].filter(Boolean)
   return (
     <Stack component="section" gap={4} aria-label="How much to trust this result">

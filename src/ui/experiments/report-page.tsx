@@ -76,7 +76,7 @@ function Report({ report }: { report: ExperimentReport }) {
   )
 }
 
-/** Leads back to the list, or to the problem that the experiment should solve. */
+/** Links back to the list, or to the problem that the experiment should prove fixed. */
 function BackLink() {
   const project = useProject()
   const [address] = useSearchParams()

@@ -12,8 +12,8 @@ export function RunCommand({ report }: { report: ExperimentReport }) {
       <Title order={2}>Run it</Title>
       <Text size="sm" c="dimmed">
         Run your step on each item with the key in <Code>COUNTERSIGN_KEY</Code>. The key needs the <Code>read</Code>{' '}
-        scope, and either <Code>review</Code> or <Code>manage</Code>. You can stop and start again: items with a result
-        are skipped.
+        scope, and either <Code>review</Code> or <Code>manage</Code>. You can stop and restart at any time. Items that
+        already have a result are skipped.
       </Text>
       <SegmentedControl
         size="xs"

@@ -4,7 +4,7 @@ import { count } from '../parts/format.ts'
 import { whatIsSent } from './model-words.ts'
 import type { NewExperimentDraft } from './use-new-experiment.ts'
 
-/** Who runs the items, and what a model may cost. */
+/** Who runs the items, and how much the model may cost. */
 export function RunnerFields({ form, faults }: { form: NewExperimentDraft; faults: FieldFaults }) {
   const { model, whyNoModel, isByModel, isPriced } = form
   return (
@@ -34,7 +34,7 @@ export function RunnerFields({ form, faults }: { form: NewExperimentDraft; fault
         <>
           <TextInput
             label="Model"
-            description={`Leave empty to use the configured model, or enter another model from the same provider. ${count(model.callsLeft)} of today's ${count(model.dailyLimit)} model calls ${model.callsLeft === 1 ? 'is' : 'are'} left. A run that needs more continues tomorrow.`}
+            description={`Leave empty to use the configured model, or enter another model from the same provider. ${count(model.callsLeft)} of today's ${count(model.dailyLimit)} model calls ${model.callsLeft === 1 ? 'is' : 'are'} left. A run that needs more calls continues tomorrow.`}
             placeholder={model.name}
             maxLength={200}
             value={form.modelName}
@@ -45,7 +45,7 @@ export function RunnerFields({ form, faults }: { form: NewExperimentDraft; fault
             label="Maximum cost in US dollars"
             description={
               isPriced
-                ? 'Optional. If the next call could exceed this amount, the remaining items become errors.'
+                ? 'Optional. If the next call could exceed this amount, the remaining items count as errors.'
                 : "The cost can't be limited, because this model's price isn't known. ATTRIBUTION_INPUT_PRICE and ATTRIBUTION_OUTPUT_PRICE set the configured model's price."
             }
             disabled={!isPriced}

@@ -7,7 +7,7 @@ import { withParameters } from '../parts/parameters.ts'
 import { hasSplitQuery } from './queries.ts'
 import { usePromptVersions } from './use-prompt-versions.ts'
 
-/** The split that the examples in prompts never come from. */
+/** The split that is never used for the examples in prompts. */
 export const TEST = 'test'
 
 /** The value in the URL that means no prompt version. */

@@ -4,7 +4,7 @@ import { withParameters } from '../parts/parameters.ts'
 
 const NONE = 'none'
 
-/** The open item, which the URL names. By default, it's the first one. */
+/** The open item, from the URL. By default, the first item is open. */
 export function useOpenItem(items: readonly ExperimentItem[]) {
   const [address, change] = useSearchParams()
   const named = address.get('item')

@@ -35,8 +35,8 @@ export function Verdict({ comparison, a, b }: VerdictProps) {
       {!(sameItems && sameEvaluator) && (
         <Warning title="No significance test">
           {sameItems
-            ? 'They were judged by different evaluators.'
-            : "They don't have the same items: the dataset's version, the split, or the sample differs."}{' '}
+            ? 'The experiments use different evaluators.'
+            : "The experiments don't have the same items: the dataset's version, the split, or the sample differs."}{' '}
           The counts cover the items that have a result in both experiments.
         </Warning>
       )}
@@ -54,9 +54,9 @@ const p = new Intl.NumberFormat(undefined, { maximumSignificantDigits: 2 })
 
 function wordsOf({ verdict, p: probability, discordant }: NonNullable<Comparison['mcNemar']>): string {
   const items = itemCount(discordant)
-  if (discordant === 0) return 'Too few to tell: no items passed in just one of the two.'
-  if (probability === null) return `Too few to tell: only ${items} passed in just one of the two.`
-  const test = `(${items} passed in just one of the two, McNemar's test, p = ${p.format(probability)})`
+  if (discordant === 0) return 'Too few differences to tell: no items passed in only one of the two experiments.'
+  if (probability === null) return `Too few differences to tell: ${items} passed in only one of the two experiments.`
+  const test = `(${items} passed in only one of the two experiments, McNemar's test, p = ${p.format(probability)})`
   return verdict === 'different' ? `The difference is significant ${test}.` : `No significant difference ${test}.`
 }
 

@@ -10,7 +10,7 @@ interface VersionLinkProps {
   versions: PromptVersions
 }
 
-/** The prompt version that an experiment tries. It may be deleted, because experiments outlive prompts. */
+/** The prompt version that an experiment tries. It may have been deleted, because experiments outlive prompts. */
 export function VersionLink({ versionId, versions: { isComplete, prompts }, isUnderlined = false }: VersionLinkProps) {
   const project = useProject()
   if (versionId === null) return 'No version'

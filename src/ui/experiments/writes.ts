@@ -43,7 +43,7 @@ export async function askModel(id: string): Promise<void> {
 
 export type Verdict = NonNullable<ExperimentItem['review']>['decision']
 
-/** Decides on a candidate's output. The item is updated in its list, but keeps its place. */
+/** Decides on a candidate's output. The item is updated in its list and keeps its place. */
 export async function reviewItem(id: string, itemId: string, decision: Verdict, comment: string): Promise<void> {
   const result = await call<ItemResult>(`${pathOf(id)}/items/${encodeURIComponent(itemId)}/review`, {
     method: 'POST',

@@ -33,7 +33,7 @@ interface VoteCardProps {
   children?: ReactNode
 }
 
-/** A vote: what one of several reviewers says about an output. */
+/** A vote: one of several reviewers' decisions on an output. */
 export function VoteCard({ vote, name, errorType, value, base, mark, children }: VoteCardProps) {
   const { decision, comment, at } = vote
   return (

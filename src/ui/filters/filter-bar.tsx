@@ -41,7 +41,7 @@ export function FilterBar({ filters, pinned = [], searchName, placeName, onClear
   const change = (changes: Changes) => setAddress(withParameters({ ...changes, ...elsewhere }))
   const remove = (next: (address: URLSearchParams) => URLSearchParams) => {
     setAddress(next)
-    // The pressed button disappears and would lose focus.
+    // The pressed button disappears, so focus would be lost.
     add.current?.focus()
   }
   const isPinned = ({ label }: Filter) => pinned.includes(label)

@@ -8,7 +8,7 @@ import { OptionList } from './option-list.tsx'
 interface FilterPopoverProps {
   /** The ID of the button that the popover belongs to. */
   labelledBy: string
-  /** If there are several, the popover first asks which one to set. */
+  /** The filters to choose from. If there are several, the popover first asks which one to set. */
   filters: readonly Filter[]
   /** The term to edit. */
   term?: Term | undefined

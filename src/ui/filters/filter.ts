@@ -43,9 +43,9 @@ export interface TextFilter {
 export interface PeriodFilter {
   kind: 'period'
   label: string
-  /** The parameter for the first moment, or for any moment on the first day. */
+  /** The parameter for the start: the first moment, or any moment on the first day. */
   from: string
-  /** The parameter for the end, which isn't part of the range. */
+  /** The parameter for the end (exclusive). */
   to: string
   unit: PeriodUnit
 }

@@ -1,6 +1,5 @@
 /*
- * Ranges of time in words and in date fields. Minutes are in the reader's time zone; days are UTC, as the API counts
- * them.
+ * Ranges of time, in words and in date fields. Minutes are in the reader's time zone. Days are in UTC, as in the API.
  */
 
 export type PeriodUnit = 'minute' | 'day'
@@ -55,7 +54,7 @@ function localMinute(time: string): string {
   return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
 }
 
-/** The periods offered as shortcuts. They all last until now. */
+/** The periods offered as shortcuts. They all end now. */
 export function recentPeriods(unit: PeriodUnit, now: number): { label: string; period: Period }[] {
   const since = (label: string, ms: number) => ({ label, period: { from: new Date(ms).toISOString(), to: null } })
   if (unit === 'day') {

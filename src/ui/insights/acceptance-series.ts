@@ -20,7 +20,7 @@ export interface AcceptanceLine {
 
 export interface StepAcceptance extends Decided {
   stepId: string
-  /** The newest version comes first, and outputs that name no version come last. */
+  /** The newest version comes first, and outputs that don't name a version come last. */
   lines: AcceptanceLine[]
 }
 

@@ -31,7 +31,7 @@ export function Acceptance({ insights, buckets, paths }: AcceptanceProps) {
   return (
     <ChartSection
       title="Acceptance by step and prompt version"
-      description={`Share of reviewed outputs that were accepted unchanged. Larger dots mean more decisions. Hollow dots and faint lines mean fewer than ${FEW_DECISIONS}.`}
+      description={`Share of reviewed outputs that were accepted unchanged. Larger dots mean more decisions. Hollow dots and faint lines mean fewer than ${FEW_DECISIONS} decisions.`}
       chart={
         <>
           <div className={classes.panels}>

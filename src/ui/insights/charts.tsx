@@ -68,8 +68,8 @@ interface LineProps {
 const isThin = (decided: Decided): boolean => decidedOf(decided) < FEW_DECISIONS
 
 /**
- * A line that skips buckets without decisions. A segment is faint if one of its ends has few decisions, because that
- * end's share may be due to chance.
+ * A line that skips buckets without decisions. A segment is faint if one of its ends has few decisions, because the
+ * share at that end may be due to chance.
  */
 function Line({ line: { points }, index, scale: { x, y } }: LineProps) {
   const { color, dashes } = lineStyle(index)
@@ -255,7 +255,7 @@ interface BarPlace {
   scale: Scale
 }
 
-/** Like `ticksUpTo`, with whole numbers. */
+/** Like `ticksUpTo`, but only with whole numbers. */
 const wholeTicks = (highest: number): number[] => ticksUpTo(highest, 1)
 
 /** About four steps of 1, 2, or 5 times a power of ten, up to the highest value or just above it. */

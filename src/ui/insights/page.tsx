@@ -85,7 +85,7 @@ function ProjectInsights({ project }: { project: string }) {
   )
 }
 
-/** Runs an action when a state ends. */
+/** Runs an action when `isOn` becomes false. */
 function useOnEnd(isOn: boolean, act: () => unknown): void {
   const wasOn = useRef(false)
   useEffect(() => {

@@ -70,7 +70,7 @@ export function Rank({ step, problem, days, place, project, named, typeNames, pa
           in{' '}
           <Counted
             value={step.outputs}
-            // Otherwise, the number counts decisions, some of which are on older outputs.
+            // If the numbers are equal, this one counts decisions, some of which may be on older outputs.
             path={step.outputs > decidedOf(step) ? paths.outputs({ stepId }) : null}
             label={`${counted(step.outputs, 'output')} from ${stepId}`}
           />{' '}
@@ -107,7 +107,7 @@ export function Rank({ step, problem, days, place, project, named, typeNames, pa
   )
 }
 
-/** How an error type ranks among the step's error types, whose counts include all versions. */
+/** How an error type ranks among the step's error types. Their counts include all versions. */
 const typeLabel = ({ source, isMost, isOnly }: MostNamed, isAcross: boolean): string =>
   [
     isOnly ? 'Error type' : isMost ? 'Most frequent error type' : 'One of the most frequent error types',

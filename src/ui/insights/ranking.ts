@@ -21,9 +21,9 @@ const Z = 1.959964
 
 /**
  * Wilson's score interval: the 95% confidence interval of a share, given `part` of `whole`. Unlike the share alone, it
- * ranks 1 of 1 below 30 of 30. It holds for few trials and for shares near 0 and 1, where the textbook interval fails.
- * E. B. Wilson, "Probable Inference, the Law of Succession, and Statistical Inference", Journal of the American
- * Statistical Association 22 (1927), 209-212. If there are no trials, the interval is 0 to 1.
+ * ranks 1 of 1 below 30 of 30. It's reliable even for few trials and for shares near 0 and 1, where the textbook
+ * interval fails. E. B. Wilson, "Probable Inference, the Law of Succession, and Statistical Inference", Journal of the
+ * American Statistical Association 22 (1927), 209-212. If there are no trials, the interval is 0 to 1.
  */
 export function wilsonInterval(part: number, whole: number): { low: number; high: number } {
   if (whole <= 0) return { low: 0, high: 1 }
@@ -52,7 +52,10 @@ export interface RankedStep extends Decided {
   versions: VersionDecided[]
   /** The active version, if it has enough decisions for the step to be ranked by that version alone. */
   active: VersionDecided | null
-  /** Whether people correct the active version more or less often than the previous one. Null if not significantly. */
+  /**
+   * Whether people correct the active version more or less often than the previous one. Null if the difference isn't
+   * significant.
+   */
   trend: 'worse' | 'better' | null
   /** The minimum number of corrections to expect: `outputs` times `rate.low`, rounded down. */
   expected: number
@@ -61,8 +64,8 @@ export interface RankedStep extends Decided {
 }
 
 /**
- * Steps with corrections, starting with the most expected corrections; and steps with too few decisions to rank,
- * starting with the most unreviewed outputs.
+ * Steps with corrections, sorted by expected corrections, and steps with too few decisions to rank, sorted by
+ * unreviewed outputs. The highest number comes first.
  */
 export function rankSteps({ steps, days, promptVersions }: Insights): { ranked: RankedStep[]; unknown: RankedStep[] } {
   const byStep = Map.groupBy(days, ({ stepId }) => stepId)
@@ -80,7 +83,7 @@ export function rankSteps({ steps, days, promptVersions }: Insights): { ranked: 
   }
 }
 
-/** The decisions by which a step is ranked. */
+/** The decisions that determine a step's rank. */
 export const decidedIn = (step: RankedStep): Decided => step.active ?? step
 
 function rankedStep(

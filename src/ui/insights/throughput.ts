@@ -8,7 +8,7 @@ export interface Reviewer {
   /** Null for several reviewers combined. */
   userId: string | null
   name: string
-  /** The number of the bar's color and pattern. It depends on the person, and rarely on who else reviewed. */
+  /** The number of the bar's color and pattern. It depends on the person and, in rare cases, on who else reviewed. */
   style: number
   total: number
   activeDays: number

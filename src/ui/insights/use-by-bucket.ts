@@ -19,7 +19,10 @@ export function usageByBucket({ useDays }: Pick<Insights, 'useDays'>, buckets: r
   })
 }
 
-/** The versions of all steps, most expensive first. If costs are equal or unknown, more tokens come first. */
+/**
+ * The versions of all steps, most expensive first. If costs are equal or unknown, versions that used more tokens come
+ * first.
+ */
 export const rankedVersions = ({ versions }: Pick<Insights, 'versions'>): Insights['versions'] =>
   versions.toSorted(
     (left, right) =>

@@ -25,8 +25,8 @@ export interface JsonRow {
 const isOpenByDefault = (depth: number, size: number): boolean => depth < OPEN_DEPTH && size <= FOLDED_CHILDREN
 
 /**
- * The lines of a value, top to bottom. The value itself has a line only if it has no children. `toggled` contains
- * the pointers of the lines that were opened or closed. Not recursive, because values may be deeply nested.
+ * The lines of a value, top to bottom. The value itself has a line only if it has no children. `toggled` contains the
+ * pointers of the lines that were opened or closed. The function isn't recursive, because values may be deeply nested.
  */
 export function jsonRows(root: Json, toggled: ReadonlySet<string>): JsonRow[] {
   const rows: JsonRow[] = []

@@ -9,7 +9,7 @@ export interface VirtualLinesProps extends Pick<ScrollBoxProps, 'label' | 'maxHe
   children: (index: number) => ReactNode
   /** The line to scroll to; -1 for none. */
   shown?: number
-  /** Whether the shown line is marked. */
+  /** Whether the line in `shown` is marked. */
   isMarking?: boolean
 }
 

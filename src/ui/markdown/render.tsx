@@ -110,7 +110,7 @@ function rendered(node: Node, depth: number): ReactNode {
       return <hr />
     case RuleType.htmlComment:
       return <ShownText text={`<!--${node.text}-->`} />
-    // Definitions, which `refCollection` contains, and tags, which aren't parsed.
+    // Definitions are in `refCollection`, and tags aren't parsed.
     case RuleType.footnote:
     case RuleType.ref:
     case RuleType.htmlBlock:
@@ -148,7 +148,7 @@ function table({ header, cells, align }: MarkdownToJSX.TableNode, inside: Inside
   )
 }
 
-/** Footnotes, with their numbers. The other definitions belong to links that show them. */
+/** Footnotes, with their numbers. Other definitions are shown by the links that use them. */
 const notes = ({ refs }: MarkdownToJSX.ReferenceCollectionNode): ReactNode =>
   createElement(
     Fragment,

@@ -5,7 +5,7 @@ import classes from './copied-code.module.css'
 import { IconButton, type IconButtonProps } from './icon-button.tsx'
 
 interface CopyIconProps {
-  /** A function if the text is large, so that it's built only when copied. */
+  /** A function if the text is large, so that the text is built only when copied. */
   text: string | (() => string)
   label?: string
   Icon?: IconButtonProps['Icon']

@@ -20,7 +20,7 @@ interface ExportDialogProps<Format> {
   formats: readonly [Choice<Format>, ...Choice<Format>[]]
   description?: string
   size?: string
-  /** The path to the file that begins at a cursor. */
+  /** The path to the file that starts at a cursor. */
   pathOf: (format: Format, cursor: string | null) => string
   /** A file's name. `part` is '' if there's only one file. */
   nameOf: (format: Format, part: string) => string

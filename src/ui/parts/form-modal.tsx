@@ -22,9 +22,9 @@ export function FormModal(props: PropsWithChildren<FormModalProps>) {
   const { isOpen, onClose, title, act, onSubmit, isPending, error, isDestructive, isDisabled, children } = props
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    // Otherwise a form in a portal also submits the form around it.
+    // Otherwise, a form in a portal also submits the form around it.
     event.stopPropagation()
-    // The button still takes clicks while the dialog fades out.
+    // The button still accepts clicks while the dialog fades out.
     if (isOpen) onSubmit()
   }
   return (

@@ -13,7 +13,7 @@ export function NoProject() {
       title="No projects yet"
       curl={curlOf('/api/projects', { method: 'POST', body: { slug: 'support', name: 'Customer support' } })}
     >
-      A project holds one pipeline's traces, prompts, and knowledge docs. Create one{' '}
+      A project contains one pipeline's traces, prompts, and knowledge docs. Create one{' '}
       <TextLink href="/settings/projects" underline="always">
         under Settings
       </TextLink>{' '}
@@ -21,7 +21,7 @@ export function NoProject() {
     </Empty>
   ) : (
     <Empty title="No projects yet">
-      A project holds one pipeline's traces, prompts, and knowledge docs. To create one, you need a key with the{' '}
+      A project contains one pipeline's traces, prompts, and knowledge docs. To create one, you need a key with the{' '}
       <Code>manage</Code> scope. Ask a manager in your organization.
     </Empty>
   )

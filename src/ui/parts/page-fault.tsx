@@ -23,7 +23,7 @@ export class PageFault extends Component<PageFaultProps, PageFaultState> {
   override render() {
     const { error } = this.state
     if (!error) return this.props.children
-    // A deploy may have replaced the page's file. Reloading gets the new one.
+    // A deployment may have replaced the page's file. Reloading the page loads the new file.
     return <FaultAlert error={error} title="Something went wrong on this page" onRetry={() => location.reload()} />
   }
 }

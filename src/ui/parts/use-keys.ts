@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'react'
 import { commandOf, type Shortcut, takesText } from './keys.ts'
 
-/** A handler for each command, which returns whether it handled the key. A handled key does nothing else. */
+/** A handler for each command, which returns whether it handled the key. A handled key has no other effect. */
 export type Commands<Command extends string> = Partial<Record<Command, (event: KeyboardEvent) => boolean | undefined>>
 
 /** Runs an action and reports the key as handled. */

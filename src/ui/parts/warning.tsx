@@ -6,7 +6,7 @@ import classes from './warning.module.css'
 interface WarningProps {
   title?: string
   icon?: ReactNode
-  /** Whether it responds to an action; screen readers then read it immediately. */
+  /** Whether the warning responds to an action. If so, screen readers read it immediately. */
   isUrgent?: boolean
 }
 

@@ -47,7 +47,7 @@ const Dismiss = ({ problem: { id, note } }: DismissalProps) => (
   >
     {(draft, change, faults) => (
       <>
-        <Text size="sm">Its outputs still count in Insights. You can reopen it at any time.</Text>
+        <Text size="sm">Its outputs still count in Insights. You can reopen the problem at any time.</Text>
         <Textarea
           label="Why it isn't worth fixing"
           required

@@ -29,7 +29,7 @@ export const ProblemPlace = ({ problem: { stepId, docSlug } }: { problem: Pick<P
   </span>
 )
 
-/** The name of the problem in a URL's filters, by its ID. Empty if they contain none. */
+/** The name of the problem in a URL's filters, by its ID. Empty if the filters contain no problem. */
 export function useNamedProblem(project: string | undefined, address: URLSearchParams): ReadonlyMap<string, string> {
   const nameOf = useProblemName()
   const id = address.get('problemId')
@@ -43,7 +43,7 @@ export function useNamedProblem(project: string | undefined, address: URLSearchP
 
 const NO_NAMES: ReadonlyMap<string, string> = new Map()
 
-/** The period of the decisions that a URL selects. */
+/** The period in which the decisions that a URL selects were made. */
 function rangeIn(address: URLSearchParams): TimeRange {
   const { current } = windowsAt(Date.now(), 90)
   return { from: address.get('reviewedFrom') ?? current.from, to: address.get('reviewedTo') ?? current.to }

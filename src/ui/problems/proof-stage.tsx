@@ -16,7 +16,7 @@ interface ProofStageProps {
   project: string
 }
 
-/** The experiment that proves the fix, and what it still lacks. */
+/** The experiment that proves the fix, and what the proof still lacks. */
 export function ProofStage({ problem: { id, stepId, state, candidate, proof }, project }: ProofStageProps) {
   const mayReview = useMay('review')
   const standing = standingOf('proof', state)

@@ -9,7 +9,7 @@ const FOLLOW_MS = 5_000
 /** How many examples to request at a time. Their values are previews. */
 const EXAMPLES = 25
 
-/** A project's problems in a period, most cases first. */
+/** A project's problems in a period. The problems with the most cases come first. */
 export const problemsQuery = (project: string | undefined, { from, to }: TimeRange, state: ProblemState | null) =>
   infiniteQueryOptions({
     queryKey: ['problems', project, from, to, state],

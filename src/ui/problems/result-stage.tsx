@@ -65,7 +65,7 @@ interface AcceptedProps {
   pathOf: (decision?: 'accept') => string | null
 }
 
-/** How many of a version's decisions accept its output. */
+/** How many of the decisions on a version's outputs accept the output. */
 const Accepted = ({ when, n, accepted, pathOf }: AcceptedProps) =>
   n === 0 ? (
     `${when}: none reviewed.`

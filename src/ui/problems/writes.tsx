@@ -12,7 +12,7 @@ export interface ProblemChange {
   candidateVersionId?: string | null
 }
 
-/** Changes a problem. Resolves when the page shows it. */
+/** Changes a problem. Resolves when the page shows the change. */
 export async function changeProblem(id: string, change: ProblemChange): Promise<void> {
   await call<Problem>(`/api/problems/${encodeURIComponent(id)}`, { method: 'PATCH', body: change })
   await refreshProblems()

@@ -4,7 +4,7 @@ import { createStore } from './store.ts'
 export interface ClaimCalls {
   claim: (spanIds: string[]) => Promise<{ claimed: string[]; refused: string[] }>
   heartbeat: (spanIds: string[]) => Promise<{ held: string[]; lost: string[] }>
-  /** `isLeaving`: the page is closing. */
+  /** `isLeaving` means that the page is closing. */
   release: (spanIds: string[], isLeaving: boolean) => Promise<unknown>
 }
 
@@ -18,14 +18,16 @@ export interface Claims {
   heartbeat: () => void
   /** Releases all claims as the page closes. */
   leave: () => void
-  /** Spans that someone else holds, or that no longer need a review. */
+  /** Spans that someone else has claimed, or that no longer need a review. */
   refused: () => ReadonlySet<string>
   subscribe: (listener: () => void) => () => void
 }
 
 const NONE: ReadonlySet<string> = new Set()
 
-/** Claims the spans that a reviewer is working on, with one call at a time so that claims and releases never cross. */
+/**
+ * Claims the spans that a reviewer is working on. Makes one call at a time, so that claims and releases never overlap.
+ */
 export function createClaims({ claim, heartbeat, release }: ClaimCalls): Claims {
   const refused = createStore(NONE)
   const held = new Set<string>()
@@ -52,7 +54,7 @@ export function createClaims({ claim, heartbeat, release }: ClaimCalls): Claims 
         }
       }
     } catch {
-      // Even if a claim fails, the etag catches conflicting reviews. The next move tries again.
+      // Even if a claim fails, the etag catches conflicting reviews. The reviewer's next move retries the claim.
     } finally {
       isBusy = false
     }

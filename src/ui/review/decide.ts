@@ -115,7 +115,7 @@ function queue(spanId: string, sent: Promise<SpanOfTrace>): Promise<SpanOfTrace>
   return sent
 }
 
-/** Browsers send only this much after a page closes. */
+/** The most that browsers send after a page closes. */
 const KEPT_ALIVE_LENGTH = 60_000 / 4
 
 async function put(seen: SpanOfTrace, body: Decision | { decision: 'reset' }): Promise<SpanOfTrace> {
@@ -124,7 +124,7 @@ async function put(seen: SpanOfTrace, body: Decision | { decision: 'reset' }): P
     try {
       return await putOnce(seen, body, keepalive)
     } catch (error) {
-      // Safe to repeat: the service counts the same decision once.
+      // The call is safe to repeat, because the service counts the same decision once.
       if (!isTemporary(faultOf(error))) throw error
       await new Promise(resolve => setTimeout(resolve, delay))
     }

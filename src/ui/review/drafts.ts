@@ -11,7 +11,7 @@ export interface Draft {
   /** The reason, sent with the decision. */
   note: string
   errorType: string | null
-  /** Whether the reviewer found the output wrong. Missing from drafts that earlier releases stored. */
+  /** Whether the reviewer found the output wrong. Missing from drafts stored by earlier releases. */
   isWrong?: boolean
   /** An unposted comment. */
   comment: string
@@ -60,11 +60,13 @@ const MAX_AGE_MS = 14 * 86_400_000
 /** Drafts may be large, so they aren't stored on every keystroke. */
 const WRITE_DELAY_MS = 300
 
-/** Whether a draft has no content. An open editor alone isn't content. */
+/** Whether a draft has no content. An open editor alone doesn't count as content. */
 const isEmptyDraft = ({ text, note, errorType, isWrong, comment }: Draft): boolean =>
   text === null && note === '' && errorType === null && isWrong !== true && comment === ''
 
-/** One reviewer's drafts, stored in this browser for 14 days. If there's no storage, they last as long as the page. */
+/**
+ * One reviewer's drafts, stored in this browser for 14 days. If storage isn't available, they last as long as the page.
+ */
 export function createDrafts(storage: Storage | undefined, actorId: string): Drafts {
   const prefix = `${PREFIX}${actorId}:`
   const drafts = createStore<ReadonlyMap<string, Draft>>(new Map(storage && keptDrafts(storage, prefix)))

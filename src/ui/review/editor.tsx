@@ -69,7 +69,9 @@ export function Editor({ output, text, onChange, schema, faults, isWrong }: Edit
           </Text>
         )}
         {fault !== undefined && mode !== 'json' && (
-          <NotJson fault={fault}>The form shows the last valid value. Editing it replaces your text.</NotJson>
+          <NotJson fault={fault}>
+            The form shows the last valid value. If you edit the form, it replaces your text.
+          </NotJson>
         )}
         {mode === 'form' && schema && (
           <FaultBoundary fallback={<FormFallback onFail={() => setFormFaulty(true)} text={text} onChange={onChange} />}>
@@ -123,7 +125,7 @@ const JsonSide = ({ text, onChange }: Pick<EditorProps, 'text' | 'onChange'>) =>
 
 /** Replaces a form that failed to render. */
 function FormFallback({ onFail, ...side }: Pick<EditorProps, 'text' | 'onChange'> & { onFail: () => void }) {
-  // Report once. The form isn't tried again for this item.
+  // Report the failure only once. The form isn't tried again for this item.
   const isReported = useRef(false)
   if (!isReported.current) {
     isReported.current = true

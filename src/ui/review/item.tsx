@@ -118,7 +118,7 @@ export function Item(options: ItemOptions) {
           isUsable={item.disabledReason === undefined && !item.isDecided}
           onUse={suggestion => write(suggestedDraft(suggestion, draft))}
         />
-        {/* It loads last, so it's at the bottom, where it can't move anything. */}
+        {/* Feedback loads last, so it's at the bottom, where it can't move anything. */}
         <SpanFeedback key={span.id} span={span} />
       </section>
     </div>

@@ -49,7 +49,7 @@ export const spanQuery = (spanId: string) =>
     gcTime: 10 * 60_000,
   })
 
-/** If nothing was truncated in a preview, it's the whole span and needs no request. */
+/** A preview in which nothing was truncated is the whole span, so no request is needed. */
 export const wholeIn = (preview: SpanOfTrace | undefined) =>
   preview !== undefined && preview.truncated.length === 0 ? { initialData: preview } : {}
 

@@ -73,7 +73,8 @@ const Framed = ({ kind, children }: PropsWithChildren<{ kind: QueueKind }>) => (
 const NoAdjudicator = () => (
   <Empty title="You aren't an adjudicator">
     <Text size="sm" inherit>
-      Adjudicators settle disagreements between reviewers. A manager in your organization can make you one under{' '}
+      Adjudicators settle disagreements between reviewers. A manager in your organization can make you an adjudicator
+      under{' '}
       <TextLink href="/settings/users" underline="always">
         Settings
       </TextLink>

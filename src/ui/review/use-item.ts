@@ -163,7 +163,7 @@ export function useItem({ span, isWhole, projectSlug, onAdvance, onUndo }: ItemO
     /** Whether the decision from this sitting is a vote. */
     isVote: isVoting(span) && hasVoted(span, desk.actorId),
     isAdjudicator,
-    /** Whether this decision ends a vote among other reviewers. */
+    /** Whether this decision settles a vote among other reviewers. */
     isAdjudicating,
     isConflict,
     disabledReason,

@@ -60,7 +60,7 @@ export function useQueue(projectSlug: string, kind: QueueKind) {
   }
   const clearFilter = () => setParameters(withoutQueueFilter)
 
-  // A dispute has no votes left to claim. If two adjudicators decide at once, the etag catches the conflict.
+  // A dispute has no votes left to claim. If two adjudicators decide at the same time, the etag catches the conflict.
   const isClaimable = (id: string) => kind === 'review' && !sitting.decided.has(id) && !sitting.resetting.has(id)
   useClaims([...(current === undefined ? [] : [current]), ...ahead].filter(isClaimable))
   useReadAhead(ahead, previews)
@@ -148,7 +148,7 @@ function useQueuePolling(
     if (!isFinished) return
     const timer = setInterval(() => {
       if (document.hidden) return
-      // A refetch loads every page that is cached.
+      // A refetch reloads every cached page.
       queryClient.setQueryData(
         queryKey,
         known => known && { pages: known.pages.slice(0, 1), pageParams: known.pageParams.slice(0, 1) },

@@ -6,7 +6,7 @@ export const approvedBy = ({ decision, approvedOutput }: Vote, output: Json): Js
 
 type Voted = Pick<Span, 'review' | 'reviewers' | 'votes' | 'isDisputed'>
 
-/** Whether a span is waiting for votes, or for one person's decision. */
+/** Whether a span still needs a decision, either by vote or by one person. */
 export const isUndecided = ({ review }: Pick<Voted, 'review'>): boolean => review.state === 'unreviewed' || review.stale
 
 /** Whether people have voted on a span that's undecided. */

@@ -21,7 +21,7 @@ import { compileSchema, type Schema } from '../../../domain/json-schema/compile.
 type Data = unknown
 type Checked = { faults: readonly Fault[] } | { reason: Error }
 
-/** Compiled schemas, by root and part: a form checks the same few on every keystroke. */
+/** Compiled schemas, by root and part: a form checks the same few schemas on every keystroke. */
 let compiled = new WeakMap<object, WeakMap<object, Schema>>()
 
 /** The forms' validator. The usual validator compiles schemas to code, which the page's CSP forbids. */
@@ -49,7 +49,7 @@ function isValid(schema: RJSFSchema, data: Data, root: RJSFSchema): boolean {
   return 'faults' in checked && checked.faults.length === 0
 }
 
-/** The errors in data, unconverted. */
+/** The errors in data, in the checker's own format. */
 function rawValidation<Result = unknown>(
   schema: RJSFSchema,
   data?: Data,
