@@ -6,10 +6,13 @@ import {
   WINDOW_SECONDS,
 } from '../limits.ts'
 
-/** Tokens spent in one second: the second since 1970, and the number of tokens. */
+/** The tokens spent in one second: the second, counted from 1970, and the number of tokens. */
 type Slot = readonly [second: number, tokens: number]
 
-/** Tokens that one isolate may spend until the end of a second since 1970, unless it returns them. */
+/**
+ * Tokens that one isolate may spend unless it returns them. `until` is the last second in which it may spend them,
+ * counted from 1970.
+ */
 interface Lease {
   id: number
   tokens: number
@@ -26,7 +29,7 @@ export interface Count {
 
 export const EMPTY_COUNT: Count = { spent: [], leases: [], leaseId: 0 }
 
-/** An isolate's request for tokens. It spends one of them immediately, and returns its previous lease. */
+/** An isolate's request for tokens. The isolate spends one of them immediately and returns its previous lease. */
 export interface Ask {
   limit: number
   tokens: number
@@ -35,23 +38,23 @@ export interface Ask {
 
 /** The response to an `Ask`. */
 export interface Grant {
-  /** Tokens, including the one spent immediately. 0 is a denial. */
+  /** The number of tokens granted, including the one spent immediately. 0 means that the request is denied. */
   tokens: number
-  /** The lease of the tokens after the first, for LEASE_SECONDS. 0 if there are none. */
+  /** The id of the lease on the other tokens, which lasts LEASE_SECONDS. 0 if there are no other tokens. */
   lease: number
   /** Tokens left for other isolates. */
   remaining: number
   /** Seconds until more tokens are free, at least 1. */
   resetSeconds: number
-  /** Seconds in which no token can become free, at least 1. A denial lasts this long. */
+  /** How long a denial lasts, in seconds, at least 1: no token can become free earlier. */
   retrySeconds: number
 }
 
 /**
- * Decides how many tokens to grant. At most `limit` tokens are spent in any 60 seconds, whenever they start: tokens are
- * counted by the second, and a second is forgotten only once all of it is more than 60 seconds old. So a token may come
- * back up to a second late. A lease is treated as spent at its very end. Once it's returned, its spent tokens are dated
- * to now.
+ * Decides how many tokens to grant. At most `limit` tokens are spent in any period of 60 seconds. Tokens are counted by
+ * the second, and a second is forgotten only once all of it is more than 60 seconds old, so a token may become free up
+ * to a second late. Until a lease is returned, all of its tokens are treated as spent at its very end. Once it's
+ * returned, the tokens spent from it are treated as spent now.
  */
 export function grant(count: Count, { limit, tokens, returned }: Ask, nowMs: number): { grant: Grant; count: Count } {
   // Old tokens must not become valid again if the clock is set back.
@@ -70,8 +73,8 @@ export function grant(count: Count, { limit, tokens, returned }: Ask, nowMs: num
 
 /**
  * One isolate's share of the free tokens: as large as any other holder's, but at least a fixed part of the limit.
- * Without that minimum, shares would keep shrinking, and each would need a call. If the limit is small, a share is one
- * token, because an unspent token in one isolate would deny a request in another.
+ * Without that minimum, shares would keep shrinking, and each share would require another call. If the limit is small,
+ * a share is one token, because an unspent token in one isolate would cause another isolate to deny a request.
  */
 function share({ leases }: Count, limit: number, free: number, now: number): number {
   if (limit < MIN_LEASED_LIMIT) return 1
@@ -101,7 +104,7 @@ function lend(count: Count, tokens: number, now: number): Count {
   return { ...count, leaseId, leases: [...count.leases, { id: leaseId, tokens, until: now + LEASE_SECONDS }] }
 }
 
-/** Adds tokens to a second, which isn't necessarily the last one. */
+/** Counts tokens as spent in a second, which isn't necessarily the last one in the list. */
 function spend(spent: readonly Slot[], second: number, tokens: number): readonly Slot[] {
   if (tokens === 0) return spent
   const before = spent.filter(([each]) => each < second)

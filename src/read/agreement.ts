@@ -28,7 +28,7 @@ import { projectSelector, selectedProject } from './project.ts'
 
 /** The filters for the compared outputs. */
 export const agreementFilters = {
-  stepId: v.optional(described(v.string(), 'Only outputs from this step, by any of its names')),
+  stepId: v.optional(described(v.string(), 'Only outputs from this step. Accepts any of its names.')),
   from: v.optional(timestamp('Outputs first voted on at or after this time')),
   to: v.optional(timestamp('Outputs first voted on before this time')),
 }
@@ -53,28 +53,28 @@ const agreement = described(Estimate, 'The share of pairs that agree')
 
 const Group = v.object({
   outputs: outputsWithTwo,
-  unanimous: described(v.number(), 'Outputs with the same label from everybody'),
-  pairs: described(v.number(), 'Pairs of labels on the same output, by different reviewers'),
+  unanimous: described(v.number(), 'Outputs that got the same label from every reviewer'),
+  pairs: described(v.number(), 'Pairs of labels that different reviewers gave the same output'),
   agreed,
   agreement,
-  alpha: described(Estimate, "Krippendorff's nominal α: 1 is full agreement, 0 is chance"),
+  alpha: described(Estimate, "Krippendorff's nominal α: 1 means full agreement, and 0 means no more than chance"),
 })
 const Share = v.object({ outputs: outputsWithTwo, pairs: v.number(), agreed, agreement })
 const Pair = v.object({
-  outputs: described(v.number(), 'Outputs with a label from both'),
-  agreed: described(v.number(), 'Outputs with the same label from both'),
-  agreement: described(Estimate, 'The share of outputs with the same label from both'),
-  kappa: described(Estimate, "Cohen's κ: 1 is full agreement, 0 is chance"),
+  outputs: described(v.number(), 'Outputs that both reviewers labeled'),
+  agreed: described(v.number(), 'Outputs that both labeled the same way'),
+  agreement: described(Estimate, 'The share of outputs that both labeled the same way'),
+  kappa: described(Estimate, "Cohen's κ: 1 means full agreement, and 0 means no more than chance"),
 })
 const Adjudicated = v.object({
-  outputs: described(v.number(), 'Outputs with a label from both the reviewer and the adjudicator'),
-  agreed: described(v.number(), 'Outputs with the same label from both'),
-  agreement: described(Estimate, 'The share of outputs with the same label from both, with its score interval'),
+  outputs: described(v.number(), 'Outputs that both the reviewer and the adjudicator labeled'),
+  agreed: described(v.number(), 'Outputs that both labeled the same way'),
+  agreement: described(Estimate, 'The share of outputs that both labeled the same way, with its score interval'),
 })
 
 const byLabel = <Schema extends v.GenericSchema>(schema: Schema) => ({
   decision: described(schema, 'The labels are decisions: accept or correct'),
-  errorType: described(schema, 'The labels are the error types of votes that name one'),
+  errorType: described(schema, 'The labels are the error types that votes name'),
 })
 
 const Judgment = v.object({
@@ -198,12 +198,12 @@ export const getAgreement = endpoint({
             adjudicated: v.object(byLabel(Adjudicated)),
           }),
         ),
-        `Each reviewer compared with all others, and with adjudicators. Up to ${MAX_COMPARED_REVIEWERS}, those with the most votes first.`,
+        `Compares each reviewer with all others and with adjudicators. Lists up to ${MAX_COMPARED_REVIEWERS} reviewers, those with the most votes first.`,
       ),
       reviewerCount: v.number(),
       pairs: described(
         v.array(v.object({ userIds: v.tuple([Uuid, Uuid]), ...byLabel(Pair) })),
-        'The pairs of these reviewers who voted on the same output',
+        'Pairs of these reviewers who both voted on at least one output',
       ),
       apart: described(v.object(byLabel(Group)), "Votes that the other figures don't include"),
       differing: described(

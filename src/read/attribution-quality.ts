@@ -50,7 +50,10 @@ export const getAttributionQuality = endpoint({
           description: `Whether more than ${MAX_COMPARED_DECISIONS} current reviews name a type. Only the newest ${MAX_COMPARED_DECISIONS} are compared.`,
         }),
       ),
-      agreed: described(v.number(), 'How many of the `reviewed` traces have the same error type'),
+      agreed: described(
+        v.number(),
+        'For how many of the `reviewed` traces the engine and the reviewer named the same error type',
+      ),
       interval: Interval,
       agreement: v.pipe(
         ByDepth,
@@ -61,7 +64,9 @@ export const getAttributionQuality = endpoint({
       ),
       kappa: v.pipe(
         ByDepth,
-        v.metadata({ description: "Cohen's κ: 1 is full agreement, 0 is chance. Null if undefined." }),
+        v.metadata({
+          description: "Cohen's κ: 1 means full agreement, and 0 means no more than chance. Null if undefined.",
+        }),
       ),
       errorTypes: v.array(
         v.object({
@@ -72,14 +77,14 @@ export const getAttributionQuality = endpoint({
           interval: Interval,
           overruled: v.pipe(
             v.array(v.object({ errorType: v.string(), count: v.number() })),
-            v.metadata({ description: 'The types that reviewers named instead' }),
+            v.metadata({ description: 'The error types that reviewers named instead' }),
           ),
         }),
       ),
       engines: v.array(
         v.object({
           engine: v.string(),
-          version: described(v.string(), 'The version of the rules, or of the question for a model'),
+          version: described(v.string(), 'The version of the rules or, for a model, of the question'),
           reviewed: v.number(),
           agreed: v.number(),
           interval: Interval,

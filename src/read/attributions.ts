@@ -48,8 +48,8 @@ export const PastAttribution = v.variant('kind', [
       v.nullable(Uuid),
       v.metadata({
         description:
-          'The earliest span whose output should have been different; for errors by users and reviewers, the first one ' +
-          "whose output was disputed. Null for an unsupported request, a step that never ran, or a trace that's only a root.",
+          'The earliest span whose output should have been different or, for errors by users and reviewers, the first span ' +
+          'whose output was disputed. Null for an unsupported request, a step that never ran, or a trace that has only a root.',
       }),
     ),
     reasoning: v.string(),
@@ -60,7 +60,7 @@ export const PastAttribution = v.variant('kind', [
       'The knowledge doc that the evidence cites first. Null if it cites none.',
     ),
     engine: v.pipe(v.string(), v.metadata({ description: "`rules`, or a model's name" })),
-    engineVersion: described(v.string(), 'The version of the rules, or of the question for a model'),
+    engineVersion: described(v.string(), 'The version of the rules or, for a model, of the question'),
     durationMs: v.number(),
     usage: v.pipe(
       v.nullable(

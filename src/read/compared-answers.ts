@@ -27,8 +27,8 @@ export const listComparedAnswers = endpoint({
   path: '/api/attribution-quality/answers',
   summary: 'List the answers behind attribution quality',
   description:
-    "The traces that `GET /api/attribution-quality` counts, each with the engine's answer and the error type that a " +
-    `reviewer chose. Newest review first, among the newest ${MAX_COMPARED_DECISIONS} reviews with an error type.`,
+    "Lists the traces that `GET /api/attribution-quality` counts, each with the engine's answer and the error type that a " +
+    `reviewer chose, newest review first. Only considers the newest ${MAX_COMPARED_DECISIONS} reviews with an error type.`,
   scope: 'read',
   query: v.strictObject({
     ...projectSelector,
@@ -39,7 +39,7 @@ export const listComparedAnswers = endpoint({
     tenth: v.optional(
       described(
         v.picklist([...'0123456789']),
-        'The range of the confidence, in tenths: 7 for 0.7 to 0.8, 9 for 0.9 and above',
+        'The range of the confidence: for example, 7 for 0.7 to 0.8, and 9 for 0.9 and above',
       ),
     ),
     ...pageParameters,

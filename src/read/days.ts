@@ -10,7 +10,9 @@ export const dayParameters = {
     timestamp(`Any time on the first day of the range. Default: ${DEFAULT_INSIGHT_DAYS} days before the end.`),
   ),
   to: v.optional(
-    timestamp(`Any time on the last day of the range. Default: today. The range has at most ${MAX_INSIGHT_DAYS} days.`),
+    timestamp(
+      `Any time on the last day of the range. Default: today. The range can have at most ${MAX_INSIGHT_DAYS} days.`,
+    ),
   ),
 }
 

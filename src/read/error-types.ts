@@ -29,7 +29,7 @@ export const listErrorTypes = endpoint({
   path: '/api/error-types',
   summary: 'List error types',
   description:
-    "These are the possible causes of a disagreement: the built-in types, then a project's own, oldest first.",
+    "Lists the possible causes of a disagreement: the built-in types, then the project's own types, oldest first.",
   scope: 'read',
   query: v.strictObject({
     projectSlug: v.optional(v.pipe(v.string(), v.metadata({ description: "Includes this project's own types" }))),
@@ -61,7 +61,7 @@ export const listErrorTypes = endpoint({
     query,
     place: ['string'],
     read: async (limit, after) => {
-      // There are few types: they fit in one query, and none is ever removed.
+      // There are so few types that one query returns them all, and no type is ever removed.
       const types = await readErrorTypes(store, project?.key ?? null)
       const start = after ? types.findIndex(({ errorType }) => errorType === after[0]) + 1 : 0
       return firstOf(types.slice(start), limit, ({ errorType }) => [errorType] as const)

@@ -14,7 +14,7 @@ import { reopenStore, type Store } from '../store/core/store.ts'
 
 const TYPES = { jsonl: 'application/jsonl', csv: 'text/csv' } as const
 
-/** The query parameters of an export, besides its list's filters. */
+/** The query parameters of an export other than its list's filters. */
 export const exportParameters = {
   format: v.picklist(['jsonl', 'csv']),
   cursor: described(
@@ -23,13 +23,13 @@ export const exportParameters = {
   ),
 }
 
-/** How an export's files end, for its endpoint's description. */
+/** Explains in an endpoint's description where an export's files end. */
 export const EXPORT_DESCRIPTION =
   `A file has up to ${MAX_FILE_ITEMS} items and ${MAX_FILE_BYTES / 1024 ** 2} MiB of values. If there are more items, the response has \`x-next-cursor\`, which continues the export. ` +
   'If few items match the filters, even a short or empty file may have this header. ' +
   '`jsonl` has one item per line, and ends with `{"end": true, "items": <count>}`.'
 
-/** The columns of a CSV file, in order, each with the cell of an item. */
+/** The columns of a CSV file, in order. `cellOf` returns an item's cell. */
 export type Columns<Item> = readonly (readonly [name: string, cellOf: (item: Item) => string])[]
 
 /** A filtered list to export. */
@@ -40,7 +40,7 @@ interface Exported<Item extends Planned<Place>, Place, Shown> {
   findNext: (after: Place | undefined, limit: number) => Promise<{ items: Item[]; nextPlace: Place | null }>
   /** How many items to find at once. */
   stepItems?: number
-  /** Reads as many of these items as fit in memory. Items that are deleted in the meantime are missing. */
+  /** Reads as many of these items as fit in memory. Leaves out items that have been deleted in the meantime. */
   read: (store: Store, items: readonly Item[]) => Promise<{ items: Shown[]; count: number }>
   columns: Columns<Shown>
   cursorOf: (place: Place | null) => Promise<string> | null
@@ -52,7 +52,7 @@ interface ExportContext {
   runtime: Runtime
 }
 
-/** The file of a list's next items. */
+/** Returns a file with the list's next items. */
 export async function exportFile<Item extends Planned<Place>, Place, Shown extends object>(
   { query: { format }, store, runtime }: ExportContext,
   project: Project,

@@ -18,7 +18,7 @@ export const Gate = v.object({
   ),
   autoRollback: described(
     v.boolean(),
-    'Whether the previous version becomes active again if the watch finds that a new version is worse',
+    'Whether the previous version becomes active again if the watch finds that the new version is worse',
   ),
   updatedAt: IsoTime,
 })

@@ -27,7 +27,7 @@ const Used = {
 const Durations = {
   duration: described(
     v.nullable(v.object({ count: v.number(), p50Ms: v.number(), p95Ms: v.number() })),
-    'How long its outputs and model calls took. The percentiles are estimated from a histogram, to within 15.5%. Null if no duration is known.',
+    'How long the outputs and model calls took. The percentiles are estimated from a histogram, to within 15.5%. Null if no duration is known.',
   ),
 }
 
@@ -37,7 +37,7 @@ export const Insights = v.object({
   outputs: v.object({
     total: described(v.number(), 'Spans with an output, in traces with a timestamp in this range'),
     reviewed: Outputs.reviewed,
-    countedAt: described(v.nullable(IsoTime), 'When they were counted. Null if not counted yet.'),
+    countedAt: described(v.nullable(IsoTime), "When the outputs were counted. Null if they haven't been counted yet."),
   }),
   ...Used,
   steps: v.array(v.object({ stepId: v.string(), ...Outputs, ...Decided, ...Used, ...Durations })),
@@ -202,7 +202,7 @@ const toVersion = (use: StepUse) => ({
   ...toDuration([use]),
 })
 
-/** Steps with outputs or decisions, by name. Steps that are counted together aren't listed. */
+/** Steps with outputs or decisions, sorted by name. Steps that are counted together aren't listed. */
 function toSteps({ outputs, steps, used }: Found): v.InferOutput<typeof Insights>['steps'] {
   const none = { outputs: 0, reviewed: 0, accepted: 0, corrected: 0 }
   const byStep = new Map(outputs.filter(({ stepId }) => stepId !== '').map(step => [step.stepId, { ...none, ...step }]))

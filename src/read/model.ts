@@ -14,7 +14,7 @@ const Model = v.object({
     v.nullable(v.object({ input: v.number(), output: v.number() })),
     'US dollars per million tokens. Null if not configured.',
   ),
-  dailyLimit: described(v.number(), 'Model calls per project per day (UTC), for all uses'),
+  dailyLimit: described(v.number(), 'How many model calls a project may make per UTC day, for all uses together'),
   callsLeft: described(v.number(), 'How many model calls are left today'),
 })
 

@@ -45,7 +45,7 @@ export const getPrompt = endpoint({
   path: '/api/prompts/{promptId}',
   summary: 'Get a prompt',
   description:
-    "Includes every version, oldest first, with counts of the decisions on spans that used it, the step's gate, and a comparison of the active version with the previous one.",
+    "Includes every version, oldest first, each with counts of the decisions on spans that used it. Also includes the step's gate and a comparison of the active version with the previous one.",
   scope: 'read',
   reads: 'primary',
   params: v.object({ promptId: Uuid }),

@@ -6,7 +6,7 @@ import type { PolicyRecord } from '../store/accounts/review-policies.ts'
 const StepPolicy = v.object({
   sample: described(
     v.number(),
-    "The share of the step's outputs that the queue offers, from 0 to 1. Each span's ID determines whether it's included. With 0, the queue offers none, not even under the rules in `always`.",
+    "The share of the step's outputs that the queue offers, from 0 to 1. Each span's ID determines whether it's included. If the share is 0, the queue offers no outputs of the step, not even those that `always` selects.",
   ),
   reviewers: described(v.number(), 'How many people review each output'),
   blind: described(
@@ -22,7 +22,7 @@ export const AlwaysRules = described(
 
 /** Which of a project's outputs are reviewed, and how. */
 export const ReviewPolicy = v.object({
-  default: described(StepPolicy, "Applies to the steps that `steps` doesn't name"),
+  default: described(StepPolicy, "Applies to the steps that `steps` doesn't list"),
   steps: described(v.record(v.string(), StepPolicy), 'By step. If a step was renamed, by its new name.'),
   always: AlwaysRules,
   updatedAt: described(v.nullable(IsoTime), 'Null if the policy was never set'),

@@ -25,7 +25,7 @@ export const listReviewers = endpoint({
   method: 'GET',
   path: '/api/reviewers',
   summary: "List reviewers' names",
-  description: 'Resolves the IDs in `by` and `userId`. IDs without a user or key are left out.',
+  description: 'Resolves the IDs in the fields `by` and `userId`. IDs that belong to no user or key are left out.',
   scope: ['read', 'review'],
   query: v.strictObject({ ids: Ids }),
   responses: {

@@ -21,7 +21,7 @@ export interface Chunk {
   stepId: string
   /** The dotted path to it in the span. */
   path: string
-  /** Its place in its list, from 1. */
+  /** Its position in its list, starting at 1. */
   place: number
   /** Its first label. */
   id: string | null
@@ -30,14 +30,14 @@ export interface Chunk {
   score: number | null
   /** The version of its doc, if the pipeline recorded one. */
   version: number | null
-  /** Every label that a citation may use. */
+  /** Every label that a citation may use for it. */
   labels: readonly string[]
 }
 
 /**
- * The passages in a step's values. In its input and state, a list of passages has a name that says so; a list of
- * documents with texts and names doesn't need one. `isOwn`: whether the output to be judged is this step's. If so, it
- * isn't a source.
+ * The passages in a step's values. A list contains passages if its name (or, for an output, the step's name) suggests
+ * retrieval, or if all of its items are documents with a text and a label. `isOwn` is whether the output to be judged
+ * is this step's. If so, that output isn't a source.
  */
 export function chunksOf(step: SourceStep, isOwn: boolean): Chunk[] {
   const inputs = isJsonObject(step.input) ? Object.entries(step.input) : []
@@ -54,7 +54,7 @@ function chunksAt({ spanId, stepId }: SourceStep, path: string, name: string, va
   const isNamed = RETRIEVAL_NAMES.test(name)
   const chunks = items.flatMap((item, index): Chunk[] => {
     const chunk = chunkFrom(item)
-    // Messages also have texts and names.
+    // Messages also have a text and a name.
     if (!chunk || (isJsonObject(item) && 'role' in item)) return []
     return [{ ...chunk, spanId, stepId, path: `${listPath}.${index}`, place: index + 1 }]
   })
@@ -62,7 +62,7 @@ function chunksAt({ spanId, stepId }: SourceStep, path: string, name: string, va
   return isNamed || areDocuments ? chunks : []
 }
 
-/** The list of passages in a value, with its path. A single document is a list of one. */
+/** The list of passages in a value, with its path. A single document is treated as a list of one. */
 function listIn(value: Json, path: string): [path: string, items: Json[]] {
   const documents = documentsIn(value)
   const items = documents.length > 0 ? documents : (itemsOf(value) ?? [])
@@ -111,15 +111,16 @@ function withDoc(label: string): string[] {
 }
 
 /**
- * What an output cites, in order: strings that are a chunk's label, and labels or numbers that its strings cite. If
- * many chunks have the same label, returns only as many as a response shows.
+ * The chunks that an output cites, in order. A citation is either a whole string that equals a chunk's label, or a
+ * label or number that's cited within a string. If many chunks have the same label, returns only as many as a response
+ * shows.
  */
 export function citationsIn(output: Json, chunks: readonly Chunk[]): ReadonlyMap<Chunk, string[]> {
   const byLabel = new Map<string, Chunk[]>()
   for (const chunk of chunks) {
     for (const label of new Set(chunk.labels.map(plain))) {
       const named = byLabel.get(label) ?? []
-      // All chunks may have the same label, and each string may be that label.
+      // Limit the chunks, because all of them may have the same label, and every string may cite it.
       if (named.length < MAX_SOURCE_CHUNKS) named.push(chunk)
       byLabel.set(label, named)
     }
@@ -147,7 +148,7 @@ const plain = (label: string): string => label.trim().toLowerCase()
 
 const parentOf = (path: string): string => path.slice(0, path.lastIndexOf('.'))
 
-/** The first strings in a value. Not recursive: values may be deeply nested. */
+/** The first strings in a value. Not recursive, because values may be deeply nested. */
 function stringsIn(root: Json): string[] {
   const strings: string[] = []
   const waiting: Json[] = [root]

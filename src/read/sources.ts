@@ -56,10 +56,10 @@ export const SpanSources = v.object({
     ),
     'Retrieved passages. Those that the output cites come first.',
   ),
-  chunkCount: described(v.number(), 'How many chunks were found. `chunks` has the first ones.'),
+  chunkCount: described(v.number(), 'How many chunks were found. `chunks` may have only the first of them.'),
   docs: described(
     v.array(v.object({ ...SourceText.entries, slug: v.string(), title: v.string(), citedAs: CitedAs })),
-    'Knowledge docs that the chunks or the output name, in the version recorded with the chunk, or else the version active when the trace arrived',
+    'Knowledge docs that the chunks or the output name. Shows the version recorded with the chunk or, if there is none, the version that was active when the trace arrived.',
   ),
   prompt: described(
     v.nullable(
@@ -67,7 +67,7 @@ export const SpanSources = v.object({
         ...SourceText.entries,
         isRecorded: described(
           v.boolean(),
-          'Whether the span recorded this version. If not, it was active when the trace arrived.',
+          'Whether the span recorded this version. If not, this is the version that was active when the trace arrived.',
         ),
       }),
     ),
@@ -82,7 +82,7 @@ export const getSpanSources = endpoint({
   method: 'GET',
   path: '/api/spans/{spanId}/sources',
   summary: "Get the sources of a span's output",
-  description: `Finds retrieved chunks in the span's input and state, and in the values of up to ${MAX_SOURCE_SPANS} spans that began before it ended: its ancestors, steps that retrieve, and the nearest ones.`,
+  description: `Finds retrieved chunks in the span's input and state, and in the values of up to ${MAX_SOURCE_SPANS} spans that began before it ended: its ancestors, steps that retrieve, and the spans nearest to it.`,
   scope: 'read',
   at: 'span',
   params: v.object({ spanId: Uuid }),
@@ -173,7 +173,7 @@ async function readSources(store: Store, span: LocatedSpan, outline: SourceOutli
   for (const id of ids) {
     const earlier = page.found.get(id)
     if (earlier) found.push(chunksOf(parsedStep(earlier), false))
-    // Values may be megabytes of chunks. Let other requests run.
+    // Values may contain megabytes of chunks, so let other requests run in between.
     await giveTurn()
   }
   const all = found.flat()
@@ -187,7 +187,7 @@ async function readSources(store: Store, span: LocatedSpan, outline: SourceOutli
   }
 }
 
-/** Steps pass chunks on. Each chunk is shown once, at the step nearest to the output. */
+/** Steps pass chunks on, so each chunk is shown only once, at the step nearest to the output. */
 const identityOf = ({ id, text }: Chunk): string => JSON.stringify([id, text])
 
 /** The spans that the output may be based on: the root, other ancestors, steps that retrieve, then the latest steps. */
@@ -217,7 +217,7 @@ const parsedStep = ({ id, stepId, input, output, state }: LocatedSpan): SourceSt
   state: Object.fromEntries(Object.entries(state).map(([key, value]) => [key, JSON.parse(value.text)])),
 })
 
-/** The docs that chunks name, the docs of cited chunks first. */
+/** The docs that chunks name. Docs that cited chunks name come first. */
 function docsNamedIn(chunks: readonly Chunk[], cited: ReadonlyMap<Chunk, string[]>): NamedDoc[] {
   const named = new Map<string, number | null>()
   for (const { labels, version } of chunks) {

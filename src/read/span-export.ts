@@ -147,7 +147,7 @@ export const exportSpans = fileEndpoint({
   })
 })
 
-/** A span's place, with its matches in a search by text. */
+/** A span's place in the list, with its matches if the list is searched by text. */
 type MatchedPlace<Place> = InShard<Place> & { matches?: readonly TextMatch[] }
 
 async function planSpans<Place extends SpanKeys>(

@@ -72,7 +72,7 @@ const spanFilters = {
         v.transform(value => versionsIn(value).map(version => (version === NO_VERSION ? '' : version))),
       ),
     ),
-    `Spans that used this version; \`none\` for spans without one. Up to ${MAX_FILTERED_VERSIONS} versions, separated by commas, match any of them.`,
+    `Spans that used this version; \`none\` selects spans without a version. Up to ${MAX_FILTERED_VERSIONS} versions, separated by commas, match any of them.`,
   ),
   model: described(v.optional(v.string()), 'Spans with this model'),
   review: described(
@@ -86,7 +86,7 @@ const spanFilters = {
   to: v.optional(timestamp('Spans of traces before this time')),
   kind: described(
     v.optional(v.literal('all')),
-    "Includes telemetry that isn't from an AI pipeline. Lists of decisions always do.",
+    "Includes telemetry that isn't from an AI pipeline. Lists of decisions always include it.",
   ),
 }
 
@@ -97,9 +97,9 @@ const decisionFilters = {
   ),
   errorType: described(
     v.optional(v.pipe(v.string(), v.minLength(1, 'must not be empty'))),
-    'Spans whose decision names this type',
+    'Spans whose decision names this error type',
   ),
-  reviewerId: v.optional(uuid('Spans that this user decided on, or this key if it acts for no user')),
+  reviewerId: v.optional(uuid('Spans whose decision was made by this user, or by this key if it acts for no user')),
   reviewedFrom: v.optional(timestamp('The first UTC day of the decisions, given as any time on that day')),
   reviewedTo: v.optional(
     timestamp(
@@ -141,12 +141,15 @@ export const spanListFilters = {
   contains: containsParameter('Spans'),
 }
 
-/** The filters that a problem's cases already determine, or that don't apply to cases that an engine found. */
+/**
+ * The filters that can't be combined with a problem. Its cases already determine their values, or they don't apply to
+ * cases that an engine found.
+ */
 const UNLIKE_PROBLEMS = ['stepId', 'promptVersionId', 'decision', 'errorType', 'reviewerId', 'watchedPromptId'] as const
 
 /**
  * A list's filter in the store's form, the text that its spans must contain, and whether it's a list of decisions or of
- * a problem's cases. 404 if the project doesn't have the problem, or the prompt with its watch.
+ * a problem's cases. 404 if the project has no such problem, or no such prompt with a watch.
  */
 export async function spanListFilter(
   { caller, store }: { caller: Caller; store: Store },
@@ -200,7 +203,7 @@ export const listSpans = endpoint({
     `A page looks at up to ${MAX_SCANNED_DECISIONS} decisions in each database. ` +
     "With `problemId`, it lists that problem's cases: corrections and, for each trace that has none but was analyzed by an engine, the span that the engine blames, or else the root. " +
     "With `watchedPromptId`, it lists the decisions that the prompt's `watch` counts. " +
-    'A page may be short even if more spans follow; it also ends at 8 MiB of values. ' +
+    'A page ends at 8 MiB of values and may be short even if more spans follow. ' +
     SEARCH_DESCRIPTION,
   scope: 'read',
   query: v.strictObject({
@@ -215,7 +218,7 @@ export const listSpans = endpoint({
       spans: v.array(SpanOfTrace),
       expired: described(
         v.optional(v.number()),
-        'How many more of these decisions are counted in insights even though their traces have expired. Deleted traces still count until a job corrects the counts, within a minute or so. Only on the first page of a list with a review filter, and without `model`, `review`, `hasOutput`, `from`, `to`, or `contains`.',
+        "How many more of these decisions are counted in insights, although they can't be listed because their traces have expired. Includes decisions on deleted traces until a job corrects the counts, within a minute or so. Only on the first page of a list with a review filter and no filter by `model`, `review`, `hasOutput`, `from`, `to`, or `contains`.",
       ),
       ...searchFields,
       nextCursor: NextCursor,

@@ -34,21 +34,24 @@ export const nameContains = v.optional(
   v.pipe(text(1, MAX_NAME_LENGTH), v.metadata({ description: 'Traces with this text in their name, ignoring case' })),
 )
 
-/** How a list searches by text, for its endpoint's description. */
+/** Explains in an endpoint's description how its list is searched by text. */
 export const SEARCH_DESCRIPTION =
   '`contains` searches the strings and keys of the current input, output, approved output, and state, as well as ' +
-  'step IDs and comments from reviewers and in feedback. Numbers and replaced values never match. ' +
+  'step IDs and the comments in reviews and feedback. Numbers and replaced values never match. ' +
   `A page looks at up to ${MAX_SEARCHED_TRACES} of the items that match the other filters, or ${MAX_SEARCHED_BYTES / 1024 ** 2} MiB of their values, so it may be short or empty even if more follow.`
 
-/** The fields that a hit of a search adds to an item. */
+/** The fields that a search adds to each item that matches. */
 export const matchFields = {
   matches: described(
     v.optional(
       v.array(
         v.object({
-          spanId: described(Uuid, "The span; the root for the trace's name and for comments on the whole trace"),
+          spanId: described(
+            Uuid,
+            "The span that matches. For the trace's name and for comments on the whole trace, this is the root.",
+          ),
           field: v.picklist(MATCHED_FIELDS),
-          snippet: described(v.string(), 'The text around the match, about 160 characters, with … where it is cut'),
+          snippet: described(v.string(), 'About 160 characters around the match, with … where text is cut off'),
         }),
       ),
     ),
@@ -72,14 +75,17 @@ export const searchFields = {
 export const sought = (text: string | undefined): SoughtText | undefined =>
   text === undefined ? undefined : soughtText(text)
 
-/** The fields of a response to a search that looked at everything up to a time or to the end. */
+/**
+ * The fields of a response to a search that covered everything back to `searchedTo` or, if that's undefined, the whole
+ * list.
+ */
 export const searchAnswer = (searchedTo: number | undefined, { beginnings, isLeftOut }: Unsearched) => ({
   searchedTo: searchedTo === undefined ? null : isoTime(searchedTo),
   warnings: [
     ...(beginnings > 0 ? [beginningsWarning(beginnings)] : []),
     ...(isLeftOut
       ? [
-          `Not everything was searched: a trace has more than ${MAX_SEARCHED_ROWS} observations or comments, or a span more than ${MAX_SEARCHED_BYTES / 1024 ** 2} MiB of values`,
+          `Not everything was searched: a trace has more than ${MAX_SEARCHED_ROWS} observations or comments, or a span has more than ${MAX_SEARCHED_BYTES / 1024 ** 2} MiB of values`,
         ]
       : []),
   ],

@@ -8,7 +8,7 @@ import type { Watch as WatchRecord } from '../store/texts/watch.ts'
 import { Gate, toGate } from './gate.ts'
 import { toWatch, Watch } from './watch.ts'
 
-/* The schemas of prompts and knowledge docs. Their fields differ only in their names and in a prompt's schema. */
+/* The schemas of prompts and knowledge docs. They differ only in the names of fields and in the prompt's schema. */
 
 const VersionId = v.pipe(
   Uuid,
@@ -71,12 +71,12 @@ export const PromptDetail = v.object({
         v.boolean(),
         v.metadata({
           description:
-            'Whether this version is or was active. If so, it can become active again without meeting the gate.',
+            'Whether this version is active or has been before. If so, it can become active again without meeting the gate.',
         }),
       ),
       suggestedFor: described(
         v.nullable(Uuid),
-        'The problem for which a model wrote it. Null if a person or a pipeline wrote it.',
+        'The problem that a model wrote this version for. Null if a person or a pipeline wrote it.',
       ),
     }),
   ),

@@ -11,7 +11,7 @@ import { listTexts } from '../store/texts/versioned-texts.ts'
 
 /** The description of lists of active versions. */
 export const FRESHNESS =
-  'Each item includes its active version. Pipelines may get the version that was active up to 10 seconds ago, so a newly activated version is in use everywhere within 15 seconds. Requests with a session, with the `manage` scope, or with `x-d1-bookmark` get the current one.'
+  'Each item includes its active version. Pipelines may get the version that was active up to 10 seconds ago, so a newly activated version is in use everywhere within 15 seconds. Requests with a session, with the `manage` scope, or with `x-d1-bookmark` always get the currently active version.'
 
 /** A page of a project's prompts or knowledge docs, by name. */
 export const pageOfTexts = (
@@ -27,7 +27,7 @@ export const pageOfTexts = (
     read: async (limit, after) => {
       const page = { kind, name: query.name, limit, after: after?.[0] ?? '' }
       const { items, nextPlace } = await (mayUseMemory ? listNearTexts : listTexts)(store, project, page)
-      // A renamed step's prompt is on the page of its stored name, so a rename doesn't move it past a cursor.
+      // Pages are divided by stored name, so renaming a step doesn't move its prompt past a cursor.
       const byName = items.toSorted((left, right) => compareCodePoints(left.name, right.name))
       return { items: byName, nextPlace: nextPlace === null ? null : [nextPlace] }
     },

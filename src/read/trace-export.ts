@@ -49,13 +49,13 @@ const COLUMNS: Columns<v.InferOutput<typeof ListedTrace>> = [
   ['metadata', ({ metadata }) => jsonCell(metadata.text)],
 ]
 
-/** The columns of a search by text. */
+/** The columns of an export that is searched by text. */
 const SEARCH_COLUMNS: typeof COLUMNS = [...COLUMNS, ['matches', ({ matches = [] }) => writtenCell(matches)]]
 
-/** A sum of costs without the rounding errors of adding them, such as 0.00045299999999999995. */
+/** Removes the rounding errors of addition from a sum of costs, such as 0.00045299999999999995. */
 const roundedSum = (sum: number): number => Number(sum.toPrecision(12))
 
-/** The bytes of a listed trace besides its metadata. */
+/** The size of a listed trace in bytes, not counting its metadata. */
 const TRACE_BYTES = 2000
 
 const EXAMPLE = jsonLinesExample(listedTrace)

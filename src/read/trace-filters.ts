@@ -13,7 +13,7 @@ import type { Project } from '../store/accounts/projects.ts'
 import type { TraceFilter } from '../store/traces/trace-filter.ts'
 import { containsParameter, nameContains, sought } from './text-search.ts'
 
-/** A yes or no in a query. */
+/** A query parameter that is either `true` or `false`. */
 export const TrueOrFalse = v.pipe(
   v.picklist(['true', 'false']),
   v.transform(value => value === 'true'),
@@ -49,7 +49,7 @@ export const traceFilters = {
   ),
   engineErrorType: described(
     v.optional(v.pipe(v.string(), v.minLength(1, 'must not be empty'))),
-    "Traces for which the engine's latest answer is this type, even if a review sets another. Insights count these answers.",
+    "Traces for which the engine's latest answer is this type, even if a review sets another type. Insights count these answers.",
   ),
   engineStepId: described(v.optional(v.string()), "Traces for which the engine's latest answer blames this step"),
   engineHasStep: described(v.optional(TrueOrFalse), "Whether the engine's latest answer blames a step"),

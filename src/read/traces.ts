@@ -67,7 +67,7 @@ export const listTraces = endpoint({
       traces: v.array(ListedTrace),
       expired: described(
         v.optional(v.number()),
-        'How many more of these answers are counted in insights even though their traces have expired. Deleted traces still count until a job corrects the counts, within a minute or so. Only on the first page of a list with only `engine…` filters.',
+        "How many more of these answers are counted in insights, although they can't be listed because their traces have expired. Includes answers on deleted traces until a job corrects the counts, within a minute or so. Only on the first page of a list that has only `engine…` filters.",
       ),
       ...searchFields,
       sortedOver: SortedOver,
@@ -200,7 +200,7 @@ export const getTrace = endpoint({
   const isSelected = isNamed || query.projectSlug !== undefined || query.projectId !== undefined
   const project = isSelected ? await selectedProject({ caller, store, unscoped }, query) : undefined
   const traceId = project && isNamed ? await traceUuid(project.id, params.traceId) : params.traceId
-  // A client's id can't belong to another organization: it's looked up in the selected project.
+  // A client's id can't refer to another organization's trace, because it's looked up in the selected project.
   const isForeign = async () => !isNamed && isForeignTrace(unscoped, store.organization, traceId)
   const list = (name: string) => [name, store.organization.id, traceId]
   const afterSpan = await placeOf(list('spans'), ['number', 'number', 'string'], query.spanCursor, 'spanCursor')

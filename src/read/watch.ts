@@ -4,13 +4,13 @@ import { described, IsoTime, isoTime, Uuid } from '../http/atoms.ts'
 import type { WatchLook, Watch as WatchRecord } from '../store/texts/watch.ts'
 
 const Acceptance = v.object({
-  n: described(v.number(), 'First decisions by people, except imported ones'),
+  n: described(v.number(), 'The number of first decisions by people, not counting imported decisions'),
   accepted: described(v.number(), 'How many of them accept the output'),
 })
 const Comparison = {
   state: described(
     v.picklist(WATCH_STATES),
-    '`too_early` before the first look. `no_difference`: no difference can be shown.',
+    '`too_early`: there has been no look yet. `no_difference`: no difference can be shown.',
   ),
   p: described(
     v.nullable(v.number()),
@@ -35,14 +35,14 @@ export const Watch = v.object({
   versionId: described(Uuid, 'The active version'),
   versionNumber: v.number(),
   activatedAt: IsoTime,
-  previousVersionId: described(Uuid, 'The version that was active before'),
+  previousVersionId: described(Uuid, 'The version that was active before it'),
   previousVersionNumber: v.number(),
   decided: described(v.number(), `Decisions on the active version so far; at most ${MAX_WATCHED}`),
-  nextLook: described(v.nullable(v.number()), 'The number of decisions at the next look. Null after the last.'),
+  nextLook: described(v.nullable(v.number()), 'The number of decisions at the next look. Null after the last look.'),
   looks: v.array(Look),
   rolledBack: described(
     v.nullable(Look),
-    'If `autoRollback` reactivated this version: the comparison that caused it, in which `after` is the version that was rolled back',
+    'If `autoRollback` reactivated this version, the comparison that triggered it. Its `after` is about the version that was rolled back.',
   ),
 })
 

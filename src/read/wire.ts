@@ -45,7 +45,7 @@ export const TraceItem = v.object({
   updatedAt: IsoTime,
   receivedAt: described(IsoTime, 'When the service first received data for it'),
   spanCount: v.number(),
-  reviewedCount: v.pipe(v.number(), v.metadata({ description: "Spans whose review isn't stale" })),
+  reviewedCount: v.pipe(v.number(), v.metadata({ description: "Spans with a review that isn't stale" })),
   staleCount: v.pipe(
     v.number(),
     v.metadata({
@@ -56,11 +56,11 @@ export const TraceItem = v.object({
   feedbackCount: v.number(),
   model: described(
     v.nullable(v.string()),
-    'The model that wrote the most output tokens; if tied, the one with the most calls, then the first by name. Null if no span has one.',
+    'The model that wrote the most output tokens; if several are tied, the one with the most calls, and then the first by name. Null if no span has a model.',
   ),
   usage: described(
     Usage,
-    "The sums over all spans. If a span's tokens are the sums of its child spans' tokens, only the child spans are added up. Null if no span has any.",
+    "The sums over all spans. If a span's tokens are the sums of its child spans' tokens, only the child spans are added up. Null if no span has any tokens.",
   ),
   costUsd: described(v.nullable(v.number()), 'The sum over all spans, each counted once. Null if no span has a cost.'),
   reviewState: v.pipe(
@@ -91,7 +91,7 @@ export const ListedTrace = v.object({
   ...matchFields,
 })
 
-/** The query parameter that says how much of each value to show. */
+/** The query parameter that controls how much of each value to show. */
 export const Payloads = v.optional(
   v.pipe(
     v.picklist(PAYLOAD_MODES),
@@ -120,7 +120,7 @@ export const Suggestion = v.object({
   errorType: v.nullable(v.string()),
 })
 
-/** A vote: what one of several reviewers says about a span. */
+/** A vote: one of several reviewers' verdicts on a span. */
 export const Vote = v.object({
   by: described(Uuid, 'The reviewer: a user, or the key if it acts for no user'),
   at: IsoTime,
@@ -164,12 +164,12 @@ export const Span = v.object({
     basis: Basis,
     reviewedBy: described(
       v.nullable(Uuid),
-      'If the root has the same text as a span below it, this review belongs to that span, and this is its ID. A review of the root applies to that span.',
+      'If the root has the same text as a span below it, the ID of that span, which this review belongs to. A review of the root applies to that span.',
     ),
   }),
   claim: described(
     v.nullable(v.object({ heldBy: Uuid, until: IsoTime })),
-    "Who is reviewing the span: the user, or the key if it acts for no user; and when the claim ends unless it's renewed. If several people may claim the span: your own claim, if you have one, or else another person's. Null if nobody holds the span. Claims don't change the ETag.",
+    "Who is reviewing the span (the user, or the key if it acts for no user), and when the claim ends unless it's renewed. If several people may claim the span, this is your own claim or, if you have none, another person's. Null if nobody has claimed the span. Claims don't change the ETag.",
   ),
   assignees: described(
     v.array(v.object({ userId: Uuid, dueAt: v.nullable(IsoTime) })),
@@ -188,7 +188,7 @@ export const Span = v.object({
     "If the step needs several reviewers, their votes on the current output or, once the span is decided, the votes before that decision. Oldest first. Votes don't change the ETag.",
   ),
   isDisputed: described(v.boolean(), "Whether all votes are in but don't agree. If so, an adjudicator decides."),
-  etag: v.pipe(v.string(), v.metadata({ description: 'Changes with the output and the review' })),
+  etag: v.pipe(v.string(), v.metadata({ description: 'Changes whenever the output or the review changes' })),
   truncated: Truncated,
   createdAt: IsoTime,
   receivedAt: described(

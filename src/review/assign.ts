@@ -65,11 +65,11 @@ const Assignment = v.strictObject({
   ),
   replace: described(
     v.optional(v.boolean(), false),
-    "Whether to end other people's assignments of these spans. If not, spans that are assigned to enough people stay as they are.",
+    "Whether to end other people's assignments of these spans. If not, spans that are already assigned to enough people stay as they are.",
   ),
   dueAt: described(
     v.optional(v.nullable(timestamp('When the spans should be reviewed'))),
-    'When the spans should be reviewed. Also changes the due date of spans that are already assigned to one of the people. Null: no due date.',
+    'When the spans should be reviewed. Also changes the due date of spans that are already assigned to one of the people. Null means no due date.',
   ),
   preview: described(v.optional(v.boolean(), false), 'Whether to only report what the call would do'),
   cursor: described(
@@ -94,7 +94,10 @@ export const assignSpans = endpoint({
   errors: { 404: 'Not found' },
   responses: {
     200: v.object({
-      assigned: described(v.array(v.object({ userId: Uuid, spans: v.number() })), 'How many spans each person gains'),
+      assigned: described(
+        v.array(v.object({ userId: Uuid, spans: v.number() })),
+        'How many spans are newly assigned to each person',
+      ),
       changedDueDates: v.number(),
       ended: described(v.number(), 'How many assignments ended without a replacement'),
       unchanged: described(v.number(), 'How many of the spans already had enough people'),

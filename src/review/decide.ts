@@ -35,9 +35,9 @@ const NOTHING_ADDED: Awaited<ReturnType<typeof addReviews>> = { added: new Map()
 
 /**
  * Applies decisions to spans, each to the span's current state. If somebody else decides on a span or claims it in the
- * meantime, the decision is checked again. Without such conflicts, this takes two D1 round trips, however many spans
- * there are. Each request must be on a different span. Returns the span after each request, or the request's error: 413
- * for requests that are left after `MAX_JUDGED_BYTES` of outputs were read.
+ * meantime, the decision is checked again. If there are no such conflicts, this takes two D1 round trips, regardless of
+ * the number of spans. Each request must be on a different span. Returns the span after each request, or the request's
+ * error: 413 for requests that are left after `MAX_JUDGED_BYTES` of outputs were read.
  */
 export async function decideAll(
   scope: Scope,
@@ -49,8 +49,8 @@ export async function decideAll(
 }
 
 /**
- * Runs one round of decisions. Skips requests whose span somebody else decided on or claimed in the meantime, and
- * requests whose outputs don't fit into memory with the others. `bytes` counts the outputs that were read.
+ * Runs one round of decisions. Skips requests if somebody else has decided on the span or claimed it in the meantime,
+ * and requests whose outputs don't fit into memory with the others. `bytes` counts the outputs that were read.
  */
 async function decideRound(scope: Scope, pending: readonly ReviewRequest[], mode: PayloadMode, checks: OutputChecks) {
   const { store, act, caller, enqueue, runtime } = scope
@@ -100,7 +100,7 @@ async function decideRound(scope: Scope, pending: readonly ReviewRequest[], mode
     decided.map(({ root, subject, span }) => ({ reviewed: span, forms: formsOf(root, subject, round) })),
     mode,
   )
-  // The trace is being deleted. A retried request gets its 404.
+  // The trace is being deleted, so a retry will get a 404.
   if (!shown || !opinions) throw unavailable(1, new Error("the reviewed span's stored object is missing"))
   for (const [index, { asked, root, subject, span, importResult }] of decided.entries()) {
     const detail = shown[index]
@@ -112,7 +112,7 @@ async function decideRound(scope: Scope, pending: readonly ReviewRequest[], mode
   return { outcomes, bytes: round.bytes }
 }
 
-/** Follows the watches of versions after the response. If that fails, cron does it. */
+/** Updates the watches of these versions after the response. If that fails, cron does it later. */
 async function follow({ store, act, runtime }: Scope, versionIds: ReadonlySet<string>) {
   const { env, requestId } = runtime
   try {
@@ -124,7 +124,7 @@ async function follow({ store, act, runtime }: Scope, versionIds: ReadonlySet<st
   }
 }
 
-/** Adds the values that a decision and a vote have stored. */
+/** Adds the stored values to a decision and a vote. */
 function withValues({ draft, vote, ...each }: Judged, placed: ReadonlyMap<object, StoredValue>) {
   const own = (each.correction && placed.get(each.correction)) ?? null
   return {
@@ -136,7 +136,10 @@ function withValues({ draft, vote, ...each }: Judged, placed: ReadonlyMap<object
 
 type Decision = Omit<ReturnType<typeof withValues>, 'draft'> & { draft: NonNullable<Judged['draft']> }
 
-/** Adds the decisions' changes to datasets. Leaves to cron what can't be built from the values that were read. */
+/**
+ * Adds the changes that decisions make to datasets. Cron makes the changes that can't be built from the values that
+ * were read.
+ */
 async function withEntries(
   store: Store,
   decisions: readonly Decision[],

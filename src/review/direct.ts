@@ -18,7 +18,7 @@ export interface ReviewRequest {
   force: boolean
   /** Whether to decide even if somebody else holds the span. */
   takeOver: boolean
-  /** The acceptable `etag`s. Undefined accepts any. */
+  /** The acceptable `etag`s. Undefined if any is acceptable. */
   ifMatch: string | undefined
   /** Who made the decision elsewhere, and when. Undefined if the caller decides now. */
   imported: { userId: string; at: number } | undefined
@@ -51,7 +51,9 @@ export const partnerOf = ({ spanId }: ReviewRequest, { subjects }: ReviewSubject
 const partnerId = (subject: ReviewSubject | undefined): string | null =>
   subject?.shared?.spanId ?? subject?.sharingRootId ?? null
 
-/** Adds the spans that requests concern besides those they name. Takes one round trip if there are any. */
+/**
+ * Adds the other spans that requests concern, besides the spans that they name. Takes one round trip if there are any.
+ */
 export async function withPartners(
   store: Store,
   requests: readonly ReviewRequest[],

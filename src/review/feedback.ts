@@ -110,7 +110,7 @@ export const deleteComment = endpoint({
     answers: { 200: { id: comment.id } },
   },
 }).handle(async ({ params: { feedbackId }, caller, store, act }) => {
-  // Several databases may have a comment with an id that its author chose.
+  // Authors can choose comment ids, so several databases may have a comment with the same id.
   const found = await readAllShards(store, async shard => ({ shard, head: await findFeedbackHead(shard, feedbackId) }))
   const comments = found.flatMap(({ shard, head }) => (head ? [{ shard, head }] : []))
   if (comments.length === 0) throw notFound()

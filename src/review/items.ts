@@ -12,12 +12,12 @@ import { placeUnder, type StoredValue } from '../store/traces/payloads.ts'
 /** A decision as datasets see it. */
 interface ItemReview {
   id: string
-  /** Null takes the item out of its dataset. */
+  /** Null removes the item from its dataset. */
   state: ReviewOutcome | null
   userId: string | null
   decidedAt: number
   errorType: string | null
-  /** The number of the span's decisions before it. */
+  /** How many decisions the span had before this one. */
   numberBefore: number
 }
 
@@ -43,7 +43,7 @@ export interface Item {
   subject: ReviewSubject
   /** Whether the item is in its dataset after the decision. */
   isIn: boolean
-  /** What the output should be: either already stored, or as JSON to store. */
+  /** The correct output, if it's already stored. Otherwise, `correction` has the JSON to store. */
   approved: StoredValue | null
   correction: { folder: number; json: string } | undefined
 }
@@ -79,7 +79,7 @@ function inRootForm(
   return { ...NOT_IN, isIn: true, correction: { folder: root.span.row.traceKey, json } }
 }
 
-/** Builds each item's log entry. Undefined if its span's values weren't read completely. */
+/** Builds each item's log entry. The entry is undefined if the span's values weren't read completely. */
 export async function entriesOf(
   store: Store,
   items: readonly Item[],

@@ -39,7 +39,7 @@ export interface Judged extends Directed {
   correction: { folder: number; json: string } | undefined
   /** The JSON of the decision's approved output, if it isn't the span's output. */
   corrected: string | undefined
-  /** False if it repeats the same reviewer's last decision or vote: the request was sent twice. */
+  /** False if it repeats the same reviewer's last decision or vote, for example because the request was sent twice. */
   isNew: boolean
   /** Undefined if the decision isn't imported. */
   importResult: ImportResult | undefined
@@ -50,7 +50,7 @@ const decisionBy = (act: Act, { imported }: ReviewRequest): { userId: string; at
   imported ?? { userId: actorOf(act) ?? '', at: act.at }
 
 /**
- * The approved output in R2 to read, if it's needed to check whether a request repeats the last decision. Only an
+ * The approved output to read from R2, if it's needed to check whether a request repeats the last decision. Only an
  * output of the same length can be equal, so this never reads more than was sent.
  */
 export function comparedValues(act: Act, request: ReviewRequest, { span }: ReviewSubject): FoundValue[] {
@@ -114,7 +114,7 @@ export async function judge(
     compared: approvedJson,
   })
   const importResult = request.imported && importResultOf(request.imported.at, span, isRepetition)
-  // A second reset ends the votes since the first one.
+  // A second reset isn't a repetition if votes were cast after the first one, because it ends that round of votes.
   const isNew = importResult ? importResult === 'added' : !isRepetition || isVotedOn
   if (isNew) {
     requireFree(store, act, request, span)
@@ -161,7 +161,7 @@ interface Verdict {
   correction: { folder: number; json: string } | undefined
 }
 
-/** The state in which a decision would leave a span. 422 if the request is impossible. */
+/** Determines the state in which a decision leaves a span. 422 if the request is impossible. */
 export async function verdictOn(
   { decision, approvedOutput }: ReviewRequest,
   { span }: ReviewSubject,
@@ -183,7 +183,7 @@ export async function verdictOn(
 
 /**
  * 409 with the holder and end of another reviewer's claim, unless the request takes the span over. Under a blind
- * policy, it says nothing about the claim.
+ * policy, the error says nothing about the claim.
  */
 function requireFree(viewer: Viewer, act: Act, { takeOver }: ReviewRequest, span: FoldedSpan): void {
   const { claimedBy, claimedUntil } = span.row
@@ -216,7 +216,10 @@ async function isRepeated(
   return text !== undefined && isSameOutput(text, correction)
 }
 
-/** Whether the last decision is by the same reviewer, with the same comment and type, and the output hasn't changed. */
+/**
+ * Whether the same reviewer made the last decision, with the same comment and type, and the output hasn't changed
+ * since.
+ */
 const matchesLastDecision = (act: Act, request: ReviewRequest, { row, decision: last }: FoldedSpan): boolean =>
   last?.userId === decisionBy(act, request).userId &&
   row.isStale === 0 &&

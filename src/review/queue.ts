@@ -67,11 +67,13 @@ export const getReviewQueue = endpoint({
       spans: v.array(SpanOfTrace),
       remaining: v.pipe(
         v.number(),
-        v.metadata({ description: `Spans in the queue, including this page; counted up to ${MAX_REMAINING}` }),
+        v.metadata({
+          description: `How many spans are in the queue, including this page, counted up to ${MAX_REMAINING}`,
+        }),
       ),
       remainingIsMinimum: v.pipe(
         v.boolean(),
-        v.metadata({ description: 'Whether there may be more than `remaining`' }),
+        v.metadata({ description: 'Whether the queue may have more than `remaining` spans' }),
       ),
       assigned: described(v.optional(v.number()), 'If `order` is `mine`: how many of `remaining` are assigned to you'),
       nextCursor: NextCursor,
@@ -213,7 +215,10 @@ export const releaseFromReview = endpoint({
   return { status: 200, body: { released } }
 })
 
-/** Changes claims in each span's database. Returns the ids of the changed ones, in the order of the request. */
+/**
+ * Changes claims in each span's database. Returns the ids of the spans whose claims changed, in the order of the
+ * request.
+ */
 async function forEachDatabase(
   store: Store,
   spanIds: readonly string[],

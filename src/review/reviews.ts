@@ -62,7 +62,7 @@ const common = {
   ),
 }
 
-/** A decision, with the additional fields of its target. */
+/** The schema of a decision, with additional fields for its target. */
 const decisionOn = <Fields extends v.ObjectEntries>(fields: Fields) =>
   v.variant('decision', [
     v.strictObject({ ...fields, ...common, decision: v.literal('correct'), approvedOutput: jsonPayload(TOO_LARGE) }),

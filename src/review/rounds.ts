@@ -19,7 +19,7 @@ import { groupBySpan } from '../store/traces/placed.ts'
 import { type Directed, direct, partnerOf, type ReviewRequest, withPartners } from './direct.ts'
 import type { ImportResult, Values } from './judge.ts'
 
-/* Reviews and suggestions are judged in rounds, each against spans as they are at its start. */
+/* Reviews and suggestions are judged in rounds. Each round uses the spans as they are when it starts. */
 
 /** Why a reviewer can't name an error type. */
 const ERROR_TYPE_MESSAGES = {
@@ -45,7 +45,7 @@ export type ReviewedSpan = LocatedSpan & { import?: ImportResult | undefined }
 export type Outcomes = Map<ReviewRequest, ReviewedSpan | ApiError>
 
 /**
- * Runs rounds in one database after another until each request has an outcome. 413 for requests left after
+ * Runs rounds in one database after another until each request has an outcome. 413 for requests that are left after
  * `MAX_JUDGED_BYTES` of outputs were read.
  */
 export async function inRounds(
@@ -64,7 +64,7 @@ export async function inRounds(
       open = open.filter(request => !outcomes.has(request))
     }
   }
-  // Outputs of one database at a time fit into memory.
+  // Only one database's outputs fit into memory at a time.
   let last: Promise<unknown> = Promise.resolve()
   await changeSome(
     await groupBySpan(scope.store, requests, ({ spanId }) => spanId),
@@ -81,7 +81,7 @@ export async function inRounds(
   return requests.map(request => outcomes.get(request) ?? tooLarge(TOO_MUCH_OUTPUT))
 }
 
-/** What a round of requests is judged by. */
+/** What's needed to judge a round of requests. */
 interface Round {
   found: ReviewSubjects
   /** The requests whose outputs fit into memory together. */
@@ -119,8 +119,8 @@ interface Judging<Judged> {
 }
 
 /**
- * Checks requests one after another, and lets other HTTP requests run in between. Errors of single requests go to
- * `outcomes`.
+ * Checks requests one after another, and lets other HTTP requests run in between. Adds the errors of individual
+ * requests to `outcomes`.
  */
 export async function judgeAll<Judged>(
   { caller, store, unscoped }: Scope,
@@ -144,7 +144,7 @@ export async function judgeAll<Judged>(
       const to = directed[index]
       if (!to) throw foreign.has(asked.spanId) ? forbidden() : notFound()
       const { request, subject, root, sharingRoot } = to
-      // The other request decides first. This one is checked against the result in the next round.
+      // The other request decides first. The next round checks this request against the result.
       if (root && named.has(request.spanId)) continue
       requireProject(caller, subject.trace.projectKey)
       const output = outputs.get(subject.span)

@@ -11,7 +11,7 @@ import { type Decided, entriesOf, itemsOf } from './items.ts'
 
 /**
  * Brings a trace's dataset items up to date with its spans and their decisions: adds items that are missing, marks
- * those whose output has changed, and takes out those without a decision. Running it twice changes nothing.
+ * those whose output has changed, and removes those without a decision. Running it twice changes nothing.
  */
 export async function settleItems(store: Store, traceKey: number, now: number): Promise<void> {
   const heldUntil = await holdDueItems(store, traceKey, now)
@@ -126,8 +126,8 @@ function updatesOf(entry: LastEntry, { item }: ReviewSubject, isStale: boolean):
 }
 
 /**
- * Ends items without a decision. A root that no longer has the text of the reviewed span keeps its item, marked
- * as stale, while that decision is current.
+ * Removes items without a decision from their datasets. A root that no longer has the text of the reviewed span keeps
+ * its item, marked as stale, while that decision is current.
  */
 function endsOf(entries: readonly LastEntry[], inForce: ReadonlySet<string>, now: number): EntryDraft[] {
   return entries

@@ -36,7 +36,8 @@ interface JudgedSuggestion extends Directed {
 /**
  * Stores an agent's decisions as suggestions. They're validated like decisions, but change nothing about the review: a
  * person decides. Claims don't matter. Each request must be on a different span. Returns the span after each request,
- * or the request's error: 413 as for decisions, 422 if too many agents have suggested a decision on the span.
+ * or the request's error: 413 in the same cases as for decisions, and 422 if too many agents have suggested a decision
+ * on the span.
  */
 export async function suggestAll(
   scope: Scope,
@@ -84,7 +85,7 @@ async function suggestRound(scope: Scope, pending: readonly ReviewRequest[], mod
     mode,
   )
   const shared = await readSharedOpinions(store, suggested, mode)
-  // The trace is being deleted. A retried request gets its 404.
+  // The trace is being deleted, so a retry will get a 404.
   if (!shown || !shared) throw unavailable(1, new Error("the span's stored object is missing"))
   for (const [index, { asked, trace, reviewed, forms }] of suggested.entries()) {
     const detail = shown[index]
@@ -119,7 +120,7 @@ async function judgeSuggestion(directed: Directed, output: string, checks: Outpu
   return { ...directed, draft, correction }
 }
 
-/** The span now that it has a suggestion. */
+/** The span after a suggestion. */
 const withSuggestions = (span: FoldedSpan): FoldedSpan => ({ ...span, row: { ...span.row, hasSuggestions: 1 } })
 
 /** Shows a root with the review of the span that it's reviewed with, and with the suggestions and votes on it. */

@@ -38,7 +38,7 @@ export function isVote(caller: Caller, { request, subject, formless }: Directed)
   return isOpen(formless ?? subject) && (!formless || isOpen(subject))
 }
 
-/** Whether several people review a span and haven't decided. */
+/** Whether several people review a span that isn't decided yet. */
 const isOpen = ({ span, voting }: ReviewSubject): boolean => voting.reviewers > 1 && !isDecided(span)
 
 /** Other people's votes on a span, and the reviewer's own vote, which may be withdrawn. */
@@ -65,8 +65,8 @@ interface Cast extends Ballot {
 }
 
 /**
- * Checks a vote like a decision. 409 if all votes are in, or if others have claimed the remaining ones; a reviewer may
- * always change their own vote.
+ * Checks a vote like a decision. 409 if all votes are in, or if others have claimed the remaining places. A reviewer
+ * may always change their own vote.
  */
 export async function judgeVote(act: Act, directed: Directed, values: Values, checks: OutputChecks): Promise<Judged> {
   const { request, subject, formless, revision } = directed
@@ -119,7 +119,7 @@ export async function judgeVote(act: Act, directed: Directed, values: Values, ch
   const firstNamed = (field: 'comment' | 'errorType') =>
     cast.map(({ row }) => (row ?? request)[field]).find(named => named !== null) ?? null
   const isCorrected = first.decision === 'correct'
-  // Equal to the first vote's value, if that wasn't read.
+  // If the first vote's value wasn't read, it's equal to this request's correction.
   const corrected = isCorrected ? (first.json ?? correction?.json) : undefined
   const draft: Judged['draft'] = {
     id: newId(),
@@ -147,7 +147,7 @@ export async function judgeVote(act: Act, directed: Directed, values: Values, ch
   return { ...judged, draft, corrected }
 }
 
-/** Whether a vote repeats the reviewer's own vote. So does a withdrawal if there is nothing to withdraw. */
+/** Whether a vote repeats the reviewer's own vote. A withdrawal is a repetition if there is nothing to withdraw. */
 function isRepeated(
   { comment, errorType }: ReviewRequest,
   { decision, approvedHash }: { decision: VoteRow['decision']; approvedHash: string | null },

@@ -395,7 +395,7 @@ describe('large data', () => {
     expect([traces, warnings]).toEqual([
       [],
       [
-        'Not everything was searched: a trace has more than 10000 observations or comments, or a span more than 8 MiB of values',
+        'Not everything was searched: a trace has more than 10000 observations or comments, or a span has more than 8 MiB of values',
       ],
     ])
     await stored.prepare("delete from observations where id = '10000'").run()

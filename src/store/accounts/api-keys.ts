@@ -13,7 +13,7 @@ import { handOverViews } from './saved-views.ts'
 export interface Credential {
   keyId: string
   organization: Organization
-  /** Null: every project in the organization. */
+  /** Null if the key covers every project in the organization. */
   project: PlacedProject | null
   /** The user that the key acts for, or null. */
   userId: string | null
@@ -21,7 +21,7 @@ export interface Credential {
   isAdjudicator: boolean
   scopes: readonly Scope[]
   actsAs: Actor
-  /** Null: the deployment's default. */
+  /** Null means the deployment's default. */
   rateLimitPerMinute: number | null
   expiresAt: number | null
   revokedAt: number | null
@@ -176,7 +176,7 @@ export async function findApiKey(store: Store, id: string): Promise<ApiKey | und
 export async function revokeApiKey(store: Store, act: Act, id: string): Promise<void> {
   const isKey = and(eq(apiKeys.organizationKey, store.organization.key), eq(apiKeys.id, id))
   await store.database.batch([
-    // Record first, because revoking a revoked key isn't audited.
+    // Record the act first: once the key is revoked, this would look like a second revocation, which isn't audited.
     recordAct(
       store,
       act,

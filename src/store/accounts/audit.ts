@@ -11,7 +11,9 @@ import { auditLog, organizations, projects } from '../schema/accounts.ts'
 
 /** Who makes a write, and in which request. */
 export interface Act {
-  /** The calling key. Null: the ADMIN_TOKEN, a user who signed in through Cloudflare Access, or the service itself. */
+  /**
+   * The calling key. Null for the ADMIN_TOKEN, a user who signed in through Cloudflare Access, or the service itself.
+   */
   keyId: string | null
   /** The user that the key acts for, or who signed in through Cloudflare Access; null if there is none. */
   userId: string | null
@@ -112,8 +114,8 @@ interface Place {
 }
 
 /**
- * The statement that records a write. Run it in the write's own batch, so both happen or neither does. `happened` is a
- * condition that is true if the write took effect. Running the statement twice adds one row.
+ * The statement that records a write. Run it in the write's own batch, so that either both happen or neither does.
+ * `happened` is a condition that is true if the write took effect. Running the statement twice adds one row.
  */
 export const recordAct = ({ database, organization }: Place, act: Act, event: AuditEvent, happened: SQL = sql`true`) =>
   database
@@ -160,7 +162,7 @@ export interface AuditFilter {
   keyId?: string | undefined
   userId?: string | undefined
   targetId?: string | undefined
-  /** Only entries about this project. Null: entries about the whole organization and any of its projects. */
+  /** Only entries about this project. Null for entries about the whole organization and any of its projects. */
   project: { key: number } | null
   /** Inclusive. */
   from?: number | undefined

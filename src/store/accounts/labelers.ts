@@ -4,9 +4,9 @@ import type { Store } from '../core/store.ts'
 import { users } from '../schema/accounts.ts'
 
 /**
- * The statement that marks the labelers whose ids a query returns. Run it before deleting one of their records, because
- * a repeated run would no longer find them. Walks don't check marked labelers until the deletion must be over, so no
- * walk can find the record and unmark them in between.
+ * The statement that marks the labelers whose ids a query returns. Run it before deleting one of the labelers' records,
+ * because a repeated run would no longer find the labelers. Walks don't check marked labelers until the deletion is
+ * certain to be over, so no walk can find the record in between and unmark them.
  */
 export const markLabelers = ({ database, organization }: Store, ids: SQL, now: number) =>
   database

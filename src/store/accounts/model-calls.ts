@@ -7,8 +7,8 @@ import type { Project } from './projects.ts'
 
 /**
  * Counts a model call before it's made, unless the project has used up `limit` for this UTC day. Returns whether the
- * call may be made. A single conditional write, so concurrent calls can't exceed `limit`. If the reply is lost, the
- * call still counts.
+ * call may be made. This is a single conditional write, so concurrent calls can't exceed `limit`. If the reply is lost,
+ * the call still counts.
  */
 export async function reserveModelCall(
   { control: { database }, organization }: Store,

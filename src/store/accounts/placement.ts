@@ -8,7 +8,7 @@ import { organizations, projects } from '../schema/accounts.ts'
 import { sweeps } from '../schema/sweeps.ts'
 
 /*
- * Which shards new traces go to. Cron decides that for the deployment, and gives each project an epoch.
+ * Which shards new traces go to. Cron decides this for the deployment and gives each project an epoch.
  */
 
 /** The shards that new traces go to. Empty if they go to DB. */
@@ -21,7 +21,7 @@ const shardsIn = (row: { shards: string } | undefined): number[] => row?.shards.
 
 /**
  * The shards of a project that's created now. Empty if its traces go to DB. For a minute after a change, these are the
- * old ones: an isolate that doesn't know about the new ones yet wouldn't find the project's traces.
+ * old shards, because an isolate that doesn't know about the new ones yet wouldn't find the project's traces.
  */
 export async function findShardsOfNewProject({ database }: Store): Promise<number[]> {
   const isRecent = sql`${sweeps.dueAt} > ${CLOCK} + ${EPOCH_DELAY_MS - NEW_PROJECT_DELAY_MS}`
@@ -48,7 +48,7 @@ export async function saveNewShards({ database }: UnscopedStore, shards: readonl
           sql`where exists (select 1 from ${organizations})`,
         ),
       )
-      // If the last change is recent, new projects still get the shards from before it.
+      // If the last change is recent, new projects still get the shards from before that change.
       .onConflictDoUpdate({
         target: sweeps.name,
         set: {
@@ -66,7 +66,7 @@ export async function saveNewShards({ database }: UnscopedStore, shards: readonl
 const CHANGES = rowSet(['before', 'after'])
 
 /**
- * Finds the next projects, after a key, that need an epoch, and gives them one with these shards. Returns the last
+ * Finds the next projects after a key that need an epoch, and gives them an epoch with these shards. Returns the last
  * project's key, or null if there are no more. Safe to run twice or concurrently, because a change is based on the
  * epochs that it replaces. A write changes nothing if it takes effect too late for every isolate to know about the
  * epoch in time.

@@ -15,14 +15,14 @@ export interface Project {
 
 /** A project with its epochs, which are up to 30 seconds old. */
 export interface PlacedProject extends Project {
-  /** Which databases its traces are in, as `formatEpochs` writes it. Null: all of them are in DB. */
+  /** Which databases its traces are in, in the format of `formatEpochs`. Null if all of them are in DB. */
   epochs: string | null
 }
 
 /** The settings that a project's owners may change. */
 export interface ProjectSettings {
   name: string
-  /** Traces older than this are deleted. Null: never. */
+  /** Traces older than this are deleted. Null if traces are never deleted because of their age. */
   retentionDays: number | null
   /** Whether traces with a reviewed span are kept regardless of their age. */
   retainReviewed: boolean
@@ -35,7 +35,7 @@ export interface ProjectRecord extends PlacedProject, ProjectSettings {
   createdAt: number
 }
 
-/** The columns that can be cached. Epochs begin long enough after they're written. */
+/** The columns that can be cached. Epochs can be, because they begin long enough after they're written. */
 export const projectColumns = { key: projects.key, id: projects.id, slug: projects.slug, epochs: projects.epochs }
 
 /** A project's identifier in a request. */
@@ -48,8 +48,8 @@ const cacheKeyOf = ({ organization }: Store, selector: ProjectSelector): string 
   JSON.stringify([organization.id, selector])
 
 /**
- * Finds the organization's project with this slug or id. If another isolate deletes it, this one may still return it
- * for up to 30 seconds.
+ * Finds the organization's project with this slug or id. If another isolate deletes the project, this isolate may still
+ * return it for up to 30 seconds.
  */
 export async function findProject(store: Store, selector: ProjectSelector): Promise<PlacedProject | undefined> {
   const cacheKey = cacheKeyOf(store, selector)
@@ -87,16 +87,16 @@ export const hasExistingProject = (
   where deleted.organization_key = ${organization.key} and deleted.purge_due_at is not null)`
 
 /**
- * Like `hasExistingProject`, for a project known before the query. SQLite evaluates a condition without outer columns
- * only once.
+ * Like `hasExistingProject`, for a project known before the query. SQLite evaluates a condition only once if it doesn't
+ * refer to outer columns.
  */
 export const isExistingProject = ({ organization }: Store, { key }: Project): SQL => sql`not exists (
   select 1 from ${projects} as deleted
   where deleted.organization_key = ${organization.key} and deleted.purge_due_at is not null and deleted.key = ${key})`
 
 /**
- * Creates a project. Returns undefined if the organization has one with this slug. A retry with the same id creates
- * nothing more.
+ * Creates a project. Returns undefined if the organization already has a project with this slug. A retry with the same
+ * id creates nothing more.
  */
 export async function addProject(
   store: Store,
@@ -145,7 +145,7 @@ export async function updateProject(
     return row
   }
   const [, [row]] = await store.database.batch([
-    // Record first, because a no-op isn't audited.
+    // Record the act first: after the change, it would look like a no-op, which isn't audited.
     recordAct(
       store,
       act,
@@ -209,8 +209,8 @@ const projectKeyOf = (condition: SQL | undefined): SQL =>
 const anyProject = (condition: SQL | undefined): SQL => sql`exists (select 1 from ${projects} where ${condition})`
 
 /**
- * A page of the organization's projects, oldest first. With `project`, only that one, because the caller's key covers
- * no other.
+ * A page of the organization's projects, oldest first. If `project` is given, returns only that project, because the
+ * caller's key covers no other.
  */
 export function listProjects(
   store: Store,

@@ -52,8 +52,8 @@ export async function listViews(
 }
 
 /**
- * Saves a view. It replaces the owner's view of the same page with the same name, which keeps its id. Returns the limit
- * that a new or newly shared view would exceed. Saving the same view again changes nothing.
+ * Saves a view. If the owner already has a view of the same page with this name, updates that view, which keeps its id.
+ * Returns the limit that a new or newly shared view would exceed. Saving the same view again changes nothing.
  */
 export async function saveView(
   store: Store,
@@ -84,7 +84,8 @@ export async function saveView(
       })
       .from(projects)
       .where(eq(projects.key, project.key)),
-    // Record first, because a no-op isn't audited. Only shared views are audited.
+    // Record the act first: after the change, it would look like a no-op, which isn't audited. Only shared views are
+    // audited.
     recordAct(
       store,
       act,
@@ -146,7 +147,9 @@ export async function deleteView(
   ])
 }
 
-/** The statements that delete a deleted user's own views in a project and give the shared ones the user's new id. */
+/**
+ * The statements that delete a deleted user's private views in a project and give the shared ones the user's new id.
+ */
 export function releaseViews(
   { database }: Store,
   { projectKey, ownerId, newId }: { projectKey: number; ownerId: string; newId: string },

@@ -16,7 +16,7 @@ import type { Project } from './projects.ts'
 export interface SessionCredential extends Credential {
   /** When it expires. */
   endsAt: number
-  /** When it was signed out, or null. */
+  /** When the session was ended early, or null. */
   endedAt: number | null
 }
 
@@ -61,8 +61,9 @@ export async function addSession(
 }
 
 /**
- * Starts a session for the key that a link belongs to and deletes the link, in one batch, so if two browsers open it at
- * once, only one gets a session. Returns whether the draft's session exists. A retry doesn't start a second one.
+ * Starts a session for the key that a link belongs to and deletes the link, in one batch, so if two browsers open the
+ * link at the same time, only one gets a session. Returns whether the draft's session exists. A retry doesn't start a
+ * second one.
  */
 export async function redeemSignInLink(
   { database }: UnscopedStore,

@@ -45,7 +45,7 @@ export async function hasPersonsSettings({ database }: Store, { key }: Project):
 /** The kinds of things that a step can have only one of. */
 export type OnePerStep = 'prompt' | 'gate' | 'evaluator' | 'guideline' | 'policy'
 
-/** Something that would share its step's name with another of its kind. */
+/** Something that would share its step's name with another thing of its kind. */
 export interface Clash {
   kind: OnePerStep
   /** The name it was created under. */

@@ -287,8 +287,8 @@ export async function findActorNames(
 }
 
 /**
- * A page of the organization's users, sorted by email. With a project, only users for whom one of its keys acts or has
- * acted.
+ * A page of the organization's users, sorted by email. If a project is given, returns only users for whom one of the
+ * project's keys acts or has acted.
  */
 export async function listUsers(
   { database, organization }: Store,

@@ -74,7 +74,7 @@ const NO_ANSWER = {
   engine: null,
 }
 
-/** Reads why an engine gave an answer about a live trace. */
+/** Reads an engine's reasoning and evidence for an answer about a live trace. */
 export async function readAnswerValues(store: Store, { traceKey, id }: { traceKey: number; id: string }) {
   const [row] = await store.database
     .select({ reasoning: attributions.reasoning, evidence: attributions.evidence })

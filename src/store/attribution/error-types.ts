@@ -94,7 +94,7 @@ export async function saveErrorType(
       .where(
         and(eq(projects.key, project.key), eq(projects.organizationKey, organization.key), isNull(projects.deletedAt)),
       ),
-    // Record first: a no-op isn't audited.
+    // Record the act first: after the change, it would look like a no-op, which isn't audited.
     recordAct(
       { database, organization },
       act,
@@ -156,7 +156,7 @@ function changeConditions(
   return { hasOther, hasRoom, differs }
 }
 
-/** A built-in type's row has no definition, because the taxonomy has it. */
+/** A built-in type's row has no definition, because the definition is in the taxonomy. */
 const BUILT_IN = { name: null, category: null, rule: null }
 
 /** The state of an error type in a project. */

@@ -24,7 +24,7 @@ const CUT_OFF = 'The analysis was interrupted on every attempt'
 
 /**
  * Claims a pending job that nobody holds, for `ATTRIBUTION_LEASE_MS` from `now`. Returns undefined if there is no such
- * job, if its trace is gone, or if it was claimed too often, in which case the job fails.
+ * job, if its trace is gone, or if it has been claimed too many times, in which case the job fails.
  */
 export async function claimAttribution(
   store: Store,

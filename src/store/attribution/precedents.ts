@@ -49,7 +49,7 @@ const reviewedFields = ({ organization }: Store) => ({
 
 type ReviewedRow = SelectResultFields<ReturnType<typeof reviewedFields>>
 
-/** What a trace's overview says about the trace and its project's decisions. */
+/** The parts of a trace's overview that are about the trace itself and its project's decisions. */
 interface Disputed {
   trace: { key: number; projectKey: number }
   /** The project's last decisions in the trace's database, newest first. */
@@ -58,7 +58,7 @@ interface Disputed {
 
 /**
  * Reads the project's last decisions on other traces' spans of these steps, newest first, in all databases. Reads only
- * decisions whose inputs and approved outputs are stored in their rows. `omitted` gets a note if a database didn't
+ * decisions whose inputs and approved outputs are stored in their rows. Adds a note to `omitted` if a database doesn't
  * respond.
  */
 export async function readComparable(
@@ -155,7 +155,7 @@ export function findPrecedents(
   compared: readonly Compared[],
   isSame: ReturnType<typeof createJsonComparer>,
 ): Precedent[] {
-  // Without any input, nothing shows that two cases are the same.
+  // If there's no input, nothing shows that two cases are the same.
   if (step.input.text === 'null' && root.input.text === 'null') return []
   return compared.flatMap(({ detail, rootInput }) => {
     const isEqualCase =

@@ -34,8 +34,8 @@ interface Comparison {
 
 /**
  * Compares the last engine answer on each trace with the error type of the newest current decision that names one, in
- * one round trip. Scans the newest 10,000 such decisions. With several databases, takes a second round trip, and a
- * third if there are more than 10,000 such decisions.
+ * one round trip. Scans the newest 10,000 such decisions. If there are several databases, this takes a second round
+ * trip, and a third if there are more than 10,000 such decisions.
  */
 export async function compareAnswers(store: Store, project: Project, filter: ComparisonFilter): Promise<Comparison> {
   const { bounded, isCut } = await shareLimit(store, project, filter)
@@ -48,8 +48,8 @@ export async function compareAnswers(store: Store, project: Project, filter: Com
 }
 
 /**
- * Raises a filter's `from` so that several databases together scan at most as many decisions as one would. With one
- * database, reads nothing.
+ * Raises a filter's `from` so that several databases together scan at most as many decisions as one database would.
+ * Reads nothing if there's only one database.
  */
 async function shareLimit<Filter extends ComparisonFilter>(
   store: Store,

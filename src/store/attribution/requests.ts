@@ -61,9 +61,9 @@ const requestJobs = ({ database }: Store, ofTraces: SQL | undefined, at: number,
         attempts: unlessPending(attributionJobs.attempts, sql`0`),
         dueAt: unlessPending(attributionJobs.dueAt, sql`excluded.due_at`),
         failure: unlessPending(attributionJobs.failure, sql`null`),
-        // With `force`, the job is tried right away, because the limit may have changed.
+        // If `force` is set, the job is tried right away, because the limit may have changed.
         waitsUntil: force ? null : unlessPending(attributionJobs.waitsUntil, sql`null`),
-        // Without a basis, the run can't skip its work.
+        // If the job has no basis, the run can't skip its work.
         ...(force && { basis: unlessPending(attributionJobs.basis, sql`null`) }),
       },
       setWhere: sql`${attributionJobs.status} <> 'done' or ${attributionJobs.basis} is not ${jobBasis} or ${isForced}`,

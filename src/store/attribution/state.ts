@@ -53,7 +53,9 @@ export interface AttributionState {
   traceKey: number
   /** Whether there is anything to attribute. */
   hasFeedback: boolean
-  /** Whether the rest is hidden from the viewer. If so, it looks as if the attribution had never been requested. */
+  /**
+   * Whether the attribution is hidden from the viewer. If so, the other fields look as if it had never been requested.
+   */
   isHidden: boolean
   /** Null if it was never requested. */
   status: AttributionStatus | null

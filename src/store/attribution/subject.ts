@@ -91,7 +91,7 @@ function withinBounds(folded: readonly FoldedSpan[], omitted: string[]): FoldedS
     return {
       ...span,
       row: { ...row, metadata },
-      // A span's input is complete only with all its parts.
+      // A span's input is complete only if all of its parts fit.
       ...(inputs.every(fits) ? { inputs } : { inputs: [], messageCount: 0 }),
       output: output && fits(output) ? output : undefined,
       state: state.filter(([, value]) => fits(value)),
@@ -179,8 +179,8 @@ const toSubjectFeedback = ({
 })
 
 /**
- * Who gave a piece of feedback. A labeler without an email isn't a user. Their feedback belongs to the key, which may
- * act for many people, or to a reviewer, so this returns the labeler's name instead.
+ * Who gave a piece of feedback. A labeler without an email isn't a user, so their feedback belongs to the key, which
+ * may act for many people, or to a reviewer. In that case, this returns the labeler's name instead.
  */
 const authorOf = (userId: string, labeller: Labeler | null): string =>
   labeller?.name && labeller.email === undefined ? `labeler ${labeller.name}` : userId

@@ -12,13 +12,13 @@ export type ReadAcross = <Found>(
 ) => Promise<Found[]>
 
 /**
- * Reads from each database in parallel. Databases that don't respond are left out, in this read and in the request's
- * later ones, and the response's header names them. Throws if none responds.
+ * Reads from each database in parallel. Databases that don't respond are left out of this read and of the request's
+ * later reads, and a response header lists them. Throws if none responds.
  */
 export const readShards: ReadAcross = async (store, read, shards = store.shards) => {
   const { missing } = store
   const all = store.shards
-  // Reading from one database is the same as without shards, errors included.
+  // If there's only one database, reads and their errors are the same as without shards.
   if (all.length === 1 && shards.length < 2) return Promise.all(shards.map(read))
   const { found, failures } = await readSome(
     shards.filter(({ shard }) => !missing.has(shard)),
@@ -46,7 +46,7 @@ export async function readEach<Found>(
 /** Like `readShards`, for reads that must be complete. Throws if a database doesn't respond. */
 export const readAllShards: ReadAcross = (_store, read, shards = _store.shards) => Promise.all(shards.map(read))
 
-/** Reads from each of these databases in parallel, and says which ones didn't respond. Throws any other error. */
+/** Reads from each of these databases in parallel, and returns which ones didn't respond. Throws any other error. */
 export async function readSome<Found>(stores: readonly Store[], read: (store: Store) => Promise<Found>) {
   const settled = await Promise.allSettled(stores.map(store => within(patienceMs(store), () => read(store))))
   const found: Found[] = []
@@ -63,7 +63,7 @@ export async function readSome<Found>(stores: readonly Store[], read: (store: St
   return { found, failures }
 }
 
-/** How long to wait for one of several databases. The rest of the request needs some of its time. */
+/** How long to wait for one of several databases. Leaves some time for the rest of the request. */
 function patienceMs({ deadline }: Store): number {
   const remainingMs = deadline.remainingMs()
   return remainingMs > deadline.attemptMs ? remainingMs - deadline.attemptMs / 2 : remainingMs
@@ -179,7 +179,7 @@ export async function readPlaced<Item extends { shard: number }, Found>(
 
 /** Items as a page shows them. */
 interface ShownItems<Item, Shown> {
-  /** What to show of each item. Items that are gone are missing. */
+  /** What to show of each item. Items that no longer exist are left out. */
   shown: ReadonlyMap<Item, Shown>
   /** How many of the given items were read. The rest don't fit. */
   count: number
@@ -262,7 +262,7 @@ export function mergePages<Item, Place>(
 
 /**
  * Merges lists of sums from several databases: `sum` adds up the rows with the same key. The result is sorted by the
- * keys, as a query with these groups returns them. One database's list stays as it is.
+ * keys, as a query with these groups returns them. A list from a single database is returned unchanged.
  */
 export function sumRows<Row>(
   lists: readonly (readonly Row[])[],
@@ -288,7 +288,7 @@ export const sumOf =
   }
 
 /**
- * The time of the last of the newest `limit` rows, given the times of the newest rows in each of several databases.
+ * The time of the oldest of the newest `limit` rows, given the times of the newest rows in each of several databases.
  * Undefined if there aren't more than `limit` rows. Rows with the same time count as one.
  */
 export function oldestOf(times: readonly (readonly number[])[], limit: number): number | undefined {

@@ -59,7 +59,7 @@ export function toAssignments(json: string | null): Assignment[] {
   return rows.map(([userId, dueAt]) => ({ userId, dueAt }))
 }
 
-/** Ends the assignments of spans that are decided, and reopens those of spans that no longer are. */
+/** Ends the assignments of spans that are decided, and reopens those of spans that are no longer decided. */
 export function refreshAssignments({ database }: Pick<Store, 'database'>, ofTraces: SQL | undefined) {
   const isOpen = sql`(select not ${isReviewed} from ${spans}
     where ${spans.id} = ${reviewAssignments.spanId} and ${spans.traceKey} = ${reviewAssignments.traceKey})`

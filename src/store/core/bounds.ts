@@ -10,13 +10,13 @@ import { PREVIEW_BYTES } from '../../limits.ts'
 /** Text as a JSON string, in which one byte of the text may take up six. Null stays null. */
 export const quotedJson = (text: SQLiteColumn | string): SQL => sql`nullif(json_quote(${text}), 'null')`
 
-/** The total bytes of these columns or expressions over all rows. */
+/** The total size of these columns or expressions over all rows, in bytes. */
 export const bytesOf = (...texts: (SQLiteColumn | SQL)[]): SQL => {
   const bytes = texts.map(text => sql`coalesce(octet_length(${text}), 0)`)
   return sql`sum(${sql.join(bytes, sql` + `)})`
 }
 
-/** The running total of these columns' bytes, in the order in which SQLite reads the rows. */
+/** The running total of these columns' sizes in bytes, in the order in which SQLite reads the rows. */
 export const bytesSoFar = (...texts: (SQLiteColumn | SQL)[]): SQL =>
   sql`${bytesOf(...texts)} over (rows unbounded preceding)`
 

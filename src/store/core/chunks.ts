@@ -2,7 +2,7 @@ import { utf8Length } from '../../domain/text.ts'
 import { MAX_ARRAY_BYTES } from '../../limits.ts'
 
 /*
- * Many rows are sent to D1 as one parameter, a flat JSON array that `json_each` expands, because a statement takes at
+ * Many rows are sent to D1 as one parameter, a flat JSON array that `json_each` expands, because a statement accepts at
  * most 100 parameters. A parameter may have up to 2,000,000 bytes.
  */
 

@@ -16,7 +16,7 @@ import type { UnscopedStore } from './store.ts'
 /*
  * Copies the rows of `copied` tables from the control database to the others (docs/decisions/0014). Triggers in the
  * control database log the key of each changed row. A copy transfers the rows as they are at that time, so it can be
- * repeated. Only a copy that continues where the database's last one ended takes effect, so a slow one can't bring old
+ * repeated. Only a copy that continues where the database's last one ended takes effect, so a slow copy can't bring old
  * rows back.
  */
 
@@ -31,7 +31,7 @@ interface Copied {
 
 const ofOrganization = (row: string) => `${row}.organization_key`
 const ofProject = (row: string) => `(select organization_key from projects where key = ${row}.project_key)`
-/** Rows that belong to a text are deleted before it. */
+/** Rows that belong to a text are deleted before the text, so the text still exists when their deletion is logged. */
 const ofText = (row: string) => `(select organization_key from versioned_texts where key = ${row}.text_key)`
 
 function copied(table: SQLiteTable, organizationOf: Copied['organizationOf']): Copied {
@@ -101,7 +101,7 @@ const selectKeys = (table: Copied) =>
   `select coalesce(${table.organizationOf(table.name)}, 0) as organization, '${table.name}' as name,
     ${keyOf(table, table.name)} as key from ${table.name}`
 
-/** The keys of a shard's copied rows, as `logAllRows` takes them. */
+/** The keys of a shard's copied rows, in the form that `logAllRows` accepts. */
 export async function listCopiedKeys({ database }: UnscopedStore): Promise<string[]> {
   const { $client: client } = database
   const results = await client.batch<{ value: string }>(
@@ -115,8 +115,8 @@ export async function listCopiedKeys({ database }: UnscopedStore): Promise<strin
 }
 
 /**
- * Logs all rows, and rows that only shards still have, for shards that were added or restored. Later changes get
- * numbers after `copiedUntil`. Returns the number of the last change.
+ * Logs all rows, and the keys of rows that only shards still have, for shards that were added or restored. Later
+ * changes get numbers after `copiedUntil`. Returns the number of the last change.
  */
 export async function logAllRows(
   { database }: UnscopedStore,
@@ -125,7 +125,7 @@ export async function logAllRows(
   const { $client: client } = database
   const log = 'insert into copied_changes (organization_key, table_name, row_key)'
   const results = await client.batch<{ sequence: number }>([
-    // A row that never exists.
+    // This logs a row that never exists, so that later changes get higher numbers.
     client
       .prepare(
         `insert into copied_changes (sequence, organization_key, table_name, row_key)
@@ -179,8 +179,8 @@ export async function requireCopies({ database }: UnscopedStore, shards: number)
 }
 
 /**
- * Copies an organization's logged changes to all shards, up to `pages` pages. Returns whether there are none left. The
- * changes stay logged until every shard has them.
+ * Copies an organization's logged changes to all shards, up to `pages` pages. Returns whether all of them were copied.
+ * The changes stay logged until every shard has them.
  */
 export async function copyChanges(
   control: Database,
@@ -235,7 +235,7 @@ async function nextChanges(control: Database, organizationKey: number, after: nu
     .where(sql`${copiedChanges.organizationKey} = ${organizationKey} and ${copiedChanges.sequence} > ${after}`)
     .orderBy(copiedChanges.sequence)
     .limit(COPIED_CHANGES)
-  // Texts are large.
+  // Texts are large, so only a few of them fit.
   let versions = 0
   const end = found.findIndex(({ table }) => table === 'text_versions' && ++versions > COPIED_TEXT_VERSIONS)
   return end === -1 ? found : found.slice(0, end)
@@ -267,7 +267,7 @@ async function readRows(control: Database, changes: readonly Change[]): Promise<
   return changed.map((each, index) => ({ ...each, values: (results[index]?.results ?? []).map(({ value }) => value) }))
 }
 
-/** Replaces the rows in a shard, if its last copy is still `after`. Returns whether it was. */
+/** Replaces the rows in a shard if its last copy is still `after`. Returns whether they were replaced. */
 async function applyRows(
   shard: Database,
   organizationKey: number,
@@ -333,7 +333,7 @@ export async function listUncopied({ database }: UnscopedStore, limit: number, f
 
 /*
  * A shard's own row of `sweeps` records that all rows older than the shard have been logged for it. The row contains
- * the number of the last change, and the tables.
+ * the number of the last change and the tables' names.
  */
 const SEED = 'seed'
 const TABLES = COPIED.map(({ name }) => name).join()
