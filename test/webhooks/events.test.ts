@@ -5,13 +5,16 @@ import { deliver, newDisputed, withMessages } from '../support/attribution.ts'
 import { event, resultsOf } from '../support/batch.ts'
 import { aFeedback, anObservation, aTrace } from '../support/builders.ts'
 import { jobPlace, stored } from '../support/database.ts'
-import { client, type Org, REVIEWER_EMAIL } from '../support/org.ts'
+import { client, newOrg, type Org, REVIEWER_EMAIL } from '../support/org.ts'
 import { newReviewed } from '../support/reviews.ts'
 import { anExportedSpan, exportSpans } from '../support/telemetry.ts'
-import { correct, newVoted } from '../support/voting.ts'
-import { newSending, receive, sendNow, sent, withoutQueue } from '../support/webhooks.ts'
+import { ACCEPT, correct, newVoted } from '../support/voting.ts'
+import { newSending, receive, recordedEvents, sendNow, sent, subscribe, withoutQueue } from '../support/webhooks.ts'
 
-afterEach(() => vi.restoreAllMocks())
+afterEach(() => {
+  vi.useRealTimers()
+  vi.restoreAllMocks()
+})
 
 /** A tenant with a webhook, and a client whose key this isolate hasn't cached, so that it knows about the webhook. */
 async function newWatched(events: readonly EventType[], fields: object = {}) {
@@ -75,6 +78,22 @@ describe('events', () => {
     await sendNow(org)
     expect(received).toEqual([])
     expect((await org.owner.get(`/api/webhooks/${webhook.id}/deliveries`)).body.deliveries).toEqual([])
+  })
+
+  it('report a dispute once, even if a voter changes their vote in the same millisecond', async () => {
+    const org = await newOrg()
+    await subscribe(org)
+    const { ada, ben, spanId, vote } = await newVoted('Yes', { reviewers: 2 }, org)
+    vi.useFakeTimers({ toFake: ['Date'] })
+    for (const [by, body] of [
+      [ada, ACCEPT],
+      [ben, correct('No')],
+      [ben, correct('Maybe')],
+    ] as const) {
+      expect((await vote(by, body)).status).toBe(200)
+    }
+    const reported = (await recordedEvents(org)).filter(({ type }) => type === 'span.disputed')
+    expect(reported.map(({ subject_id }) => subject_id)).toEqual([spanId])
   })
 
   it('of imported reviews are not sent', async () => {

@@ -106,21 +106,21 @@ export async function addVotes(store: Store, act: Act, drafts: readonly VoteDraf
   const stored = new Set<string>()
   for (const { items } of chunkRows(drafts, rowOf)) {
     const places = PLACES.from(PLACES.encodeAll(items.map(placeOf)))
-    const [, , , , , , rows] = await store.database.batch([
-      ...voteStatements(store, act, items),
+    const [, , rows] = await store.database.batch([
+      ...castVotes(store, act, items),
       store.database.select({ id: votes.id }).from(places).crossJoin(votes).where(isCast(PLACES.row, act)),
       // From now on, the queue asks others for their votes even if the policy leaves out the trace, unless a blind
       // policy applies to them.
       reopenTraces(store, isLive(store, sql`${traces.key} in (select ${PLACES.row.traceKey} from ${places})`)),
-      ...recordDisputes(store, items, act),
+      ...followVotes(store, act, items),
     ])
     for (const { id } of rows) stored.add(id)
   }
   return stored
 }
 
-/** The statements that record the events of outputs on which reviewers now disagree. */
-function recordDisputes(store: Store, drafts: readonly VoteDraft[], act: Act) {
+/** The statements that record the events of new disputes, for the batch that stores them, before it does. */
+function recordDisputes(store: Store, drafts: readonly VoteWithReview[], act: Act) {
   const disputed = Map.groupBy(
     drafts.filter(({ isDisputed }) => isDisputed),
     ({ projectKey }) => projectKey,
@@ -131,15 +131,16 @@ function recordDisputes(store: Store, drafts: readonly VoteDraft[], act: Act) {
     const data = { spanId: spans.id, stepId: readStepId(sql`${projectKey}`, spans.stepId) }
     // The last voter's id would say how the others voted.
     const event = { id: row.eventId, traceKey: spans.traceKey, subjectId: spans.id, actorId: null, at: act.at, data }
-    const isNew = sql`${disputes.traceKey} = ${spans.traceKey} and ${disputes.spanId} = ${spans.id}
-      and ${disputes.disputedAt} = ${act.at}`
+    // Not by its time: two votes on one span can have the same millisecond.
+    const isKnown = sql`exists (select 1 from ${disputes}
+      where ${disputes.traceKey} = ${spans.traceKey} and ${disputes.spanId} = ${spans.id})`
     return recordEvents(
       store,
       'span.disputed',
       projectKey,
       event,
-      sql`from ${DISPUTED.from(rows)} cross join ${votes} cross join ${spans} cross join ${disputes}
-        where ${isCast(row, act)} and ${spans.id} = ${row.spanId} and ${spans.traceKey} = ${row.traceKey} and ${isNew}`,
+      sql`from ${DISPUTED.from(rows)} cross join ${votes} cross join ${spans}
+        where ${isCast(row, act)} and ${isUnchanged(row)} and not ${isKnown}`,
     )
   })
 }
@@ -149,13 +150,15 @@ function recordDisputes(store: Store, drafts: readonly VoteDraft[], act: Act) {
  * votes, the decisions must already be current. Running the statements again after a lost reply changes nothing,
  * because the last statement advances the span's number of votes.
  */
-export function voteStatements(store: Store, act: Act, drafts: readonly VoteWithReview[]) {
+export const voteStatements = (store: Store, act: Act, drafts: readonly VoteWithReview[]) =>
+  [...castVotes(store, act, drafts), ...followVotes(store, act, drafts)] as const
+
+/** The first statements of `voteStatements`: the votes and their entries in the audit log. */
+function castVotes(store: Store, act: Act, drafts: readonly VoteWithReview[]) {
   const { database } = store
   const { row } = VOTES
   const place = PLACES.row
   const userId = actorOf(act) ?? ''
-  const places = PLACES.from(PLACES.encodeAll(drafts.map(placeOf)))
-  const cast = sql`${places} cross join ${votes} cross join ${spans} where ${isCast(place, act)} and ${isUnchanged(place)}`
   return [
     database
       .insert(votes)
@@ -204,13 +207,25 @@ export function voteStatements(store: Store, act: Act, drafts: readonly VoteWith
         beforeId: place.idBefore,
         afterId: votes.id.getSQL(),
       },
-      sql`from ${cast}`,
+      sql`from ${castBy(drafts, act)}`,
     ),
+  ] as const
+}
+
+/** The other statements of `voteStatements`: what the votes change. */
+function followVotes(store: Store, act: Act, drafts: readonly VoteWithReview[]) {
+  const { database } = store
+  const place = PLACES.row
+  const userId = actorOf(act) ?? ''
+  const places = PLACES.from(PLACES.encodeAll(drafts.map(placeOf)))
+  const cast = castBy(drafts, act)
+  return [
     database
       .delete(disputes)
       .where(
         sql`(trace_key, span_id) in (select ${spans.traceKey}, ${spans.id} from ${cast} and not ${place.isDisputed})`,
       ),
+    ...recordDisputes(store, drafts, act),
     database
       .insert(disputes)
       .select(
@@ -245,6 +260,11 @@ export function voteStatements(store: Store, act: Act, drafts: readonly VoteWith
       .where(sql`${isUnchanged(place)} and exists (select 1 from ${votes} where ${isCast(place, act)})`),
   ] as const
 }
+
+/** The drafts whose votes are stored, until their spans' numbers of votes advance. */
+const castBy = (drafts: readonly VoteWithReview[], act: Act): SQL =>
+  sql`${PLACES.from(PLACES.encodeAll(drafts.map(placeOf)))} cross join ${votes} cross join ${spans}
+    where ${isCast(PLACES.row, act)} and ${isUnchanged(PLACES.row)}`
 
 const endsClaim = (userId: string, { placesLeft }: { placesLeft: SQL }): SQL =>
   sql`(${spans.claimedBy} = ${userId} or ${placesLeft} = 0)`
