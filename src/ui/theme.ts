@@ -33,7 +33,7 @@ export const theme = createTheme({
       styles: { description: { color: 'var(--quiet)' } },
       defaultProps: { closeButtonProps: { 'aria-label': 'Dismiss notification' } },
     },
-    // The first item gets focus. Mantine would focus an element that isn't an item, which a menu may not contain.
+    // Otherwise, Mantine would first focus an element that isn't a menu item, which a menu must not contain.
     Menu: { defaultProps: { withInitialFocusPlaceholder: false } },
   },
 })

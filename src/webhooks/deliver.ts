@@ -22,20 +22,20 @@ export interface Attempt {
   isSlack: boolean
 }
 
-/** Every delivery identifies itself as one. */
+/** Identifies a request as a delivery. */
 const USER_AGENT = 'Countersign-Webhooks'
 
 /**
- * Whether a request is a delivery, from this deployment or another one. The service takes no deliveries, so it can
- * refuse them all. A deployment doesn't know its own domains, so a webhook may name one of them. Such a webhook causes
- * only one request.
+ * Whether a request is a delivery, from this deployment or another one. The service accepts no deliveries, so it can
+ * refuse all of them. A deployment doesn't know its own domains, so a webhook's URL may point to one of them. Such a
+ * webhook causes only one request.
  */
 export const isDelivery = ({ headers }: Request): boolean =>
   headers.get('user-agent') === USER_AGENT && headers.has('webhook-signature')
 
 /** The outcome of an attempt, and what else the response says. */
 export interface Answered extends Outcome {
-  /** Whether the receiver says that it's permanently gone. */
+  /** Whether the receiver responded that it's permanently gone. */
   isGone: boolean
 }
 
@@ -86,7 +86,7 @@ async function post({ url, id, body, secrets, isSlack }: Attempt, now: number): 
     })
     const { status, ok } = response
     if (ok) {
-      // Not awaited: a receiver can't turn its success into a failure anymore.
+      // Not awaited, because the rest of the response can't turn a success into a failure.
       response.body?.cancel().catch(() => {})
       return { ...noAnswer(''), status, fault: null, isSuccess: true, isDown: false }
     }
@@ -117,7 +117,8 @@ const SLACK_GONE: ReadonlySet<string> = new Set([
 ])
 
 /**
- * The wait that a response asks for with `Retry-After`, in seconds or as a date. 0 if the header is missing or invalid.
+ * The wait, in milliseconds, that a response requests with `Retry-After`, which contains seconds or a date. 0 if the
+ * header is missing or invalid.
  */
 function retryAfterMsOf({ headers }: Response, now: number): number {
   const text = headers.get('retry-after')?.trim() ?? ''
@@ -125,7 +126,7 @@ function retryAfterMsOf({ headers }: Response, now: number): number {
   return asked > 0 ? Math.min(asked, MAX_RETRY_AFTER_MS) : 0
 }
 
-/** The first KiB of a response as text, or less if it doesn't come in time. Reads no further, and never throws. */
+/** The first KiB of a response as text, or less if it doesn't arrive in time. Reads no more, and never throws. */
 async function beginningOf({ body }: Response): Promise<string> {
   if (!body) return ''
   const kept = new Uint8Array(KEPT_ANSWER_BYTES)
@@ -140,7 +141,7 @@ async function beginningOf({ body }: Response): Promise<string> {
       length += part.length
     }
   } catch {
-    // The status counts even if the rest doesn't come.
+    // The status counts even if the rest of the response doesn't arrive.
   }
   reader.cancel().catch(() => {})
   return new TextDecoder().decode(kept.subarray(0, length))

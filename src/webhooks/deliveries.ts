@@ -54,7 +54,7 @@ export const testWebhook = endpoint({
   path: '/api/webhooks/{webhookId}/test',
   summary: 'Send a test event to a webhook',
   description:
-    'Sends an event of the type `webhook.test`, even if deliveries are paused after failures. The list of deliveries shows the result, usually after a second.',
+    'Sends a `webhook.test` event, even if deliveries are paused after failures. The list of deliveries shows the result, usually after a second.',
   scope: 'manage',
   params: v.object({ webhookId: Uuid }),
   errors: { 409: DISABLED },

@@ -10,8 +10,8 @@ import type { ShownValue } from '../store/traces/payloads.ts'
 import type { SendableEvent } from '../store/webhooks/deliveries.ts'
 
 /**
- * Reads the parts of an event that its row doesn't keep: figures, and values if `includesValues`. Undefined if they're
- * gone because its trace was deleted. Then nothing is sent.
+ * Reads the parts of an event that its row doesn't keep: figures, and values if `includesValues`. Undefined if the
+ * parts were deleted with their trace, in which case nothing is sent.
  */
 export async function readDetails(
   store: Store,
@@ -25,7 +25,7 @@ export async function readDetails(
   return read && withoutLarge(read)
 }
 
-/** Values as JSON, by name. Null if there is none, undefined if it's too large. */
+/** Values as JSON, by name. Null if there is no value, undefined if the value is too large. */
 type Values = Record<string, string | null | undefined>
 
 async function readValues(store: Store, event: SendableEvent): Promise<Values | 'none' | undefined> {
@@ -44,7 +44,7 @@ async function readValues(store: Store, event: SendableEvent): Promise<Values | 
       return spanId === undefined ? undefined : readSpan(store, spanId)
     case 'feedback.created': {
       const given = await readFeedbackValues(store, { traceKey, id })
-      // The span that feedback names may not have arrived yet.
+      // The span that the feedback belongs to may not have arrived yet.
       const span = (spanId && (await readSpan(store, spanId))) || { input: null, output: null }
       return given && { ...span, comment: jsonOf(given.comment), correction: jsonOf(given.correction) }
     }
@@ -66,7 +66,7 @@ async function readSpan(store: Store, spanId: string): Promise<Values | undefine
 const wholeOf = (value: ShownValue | undefined) => (value === undefined ? null : value.isWhole ? value.text : undefined)
 const jsonOf = (value: unknown) => (value === null ? null : JSON.stringify(value))
 
-/** Leaves out large values, and names them. */
+/** Leaves out large values, and lists their names in `omitted`. */
 function withoutLarge(read: Values): JsonObject {
   const values: JsonObject = {}
   const omitted: string[] = []

@@ -12,7 +12,7 @@ interface Context {
   unscoped: UnscopedStore
 }
 
-/** Returns a webhook. 404 if there is none, 403 if it's in a different organization or project than the key. */
+/** Returns a webhook. 404 if there is none, 403 if the key is for another organization or project. */
 export async function requireWebhook({ caller, store, unscoped }: Context, id: string): Promise<WebhookRecord> {
   const found = await findWebhook(store, id)
   if (!found) throw (await isForeignWebhook(unscoped, store.organization, id)) ? forbidden() : notFound()
@@ -20,7 +20,7 @@ export async function requireWebhook({ caller, store, unscoped }: Context, id: s
   return found
 }
 
-/** 403 if the caller's key is for one project, and it isn't the webhook's. */
+/** 403 if the caller's key is for a single project, and the webhook isn't that project's own. */
 export function requireProjectOf(caller: Caller, { projectKey }: Pick<WebhookRecord, 'projectKey'>): void {
   if (projectKey === null) requireWholeOrganization(caller)
   else requireProject(caller, projectKey)

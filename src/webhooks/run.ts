@@ -38,7 +38,7 @@ import { type Sealed, unseal, webhookKeyOf } from './secrets.ts'
 interface Receiver {
   webhook: WebhookRecord
   sealed: Sealed
-  /** Whether it has failed during this run, which then sends it nothing more. */
+  /** Whether the receiver has failed during this run. If so, the run sends nothing more to it. */
   isDown: boolean
 }
 
@@ -124,7 +124,7 @@ async function postpone(store: Store, webhooks: readonly WebhookRecord[], now: n
 const hasFailedLong = ({ failingSince }: WebhookRecord, now: number): boolean =>
   failingSince !== null && now - failingSince >= WEBHOOK_DEAD_AFTER_MS
 
-/** Sends claimed deliveries, a few at a time. Begins none after `endsAt`. */
+/** Sends claimed deliveries, a few at a time. Starts none after `endsAt`. */
 async function sendAll(
   env: Env,
   receivers: ReadonlyMap<number, Receiver>,

@@ -6,7 +6,7 @@ export interface Sealed {
   url: string
   /** The current signing secret. */
   secret: string
-  /** The previous one, which may still be valid. Null if there isn't one. */
+  /** The previous signing secret, which may still be valid. Null if there isn't one. */
   oldSecret: string | null
 }
 
@@ -38,7 +38,7 @@ export async function seal(key: CryptoKey, webhookId: string, sealed: Sealed): P
   return base64(iv) + base64(new Uint8Array(encrypted))
 }
 
-/** The base64 of the IV, which has no padding. */
+/** The length of the IV in base64, which needs no padding. */
 const IV_LENGTH = (IV_BYTES / 3) * 4
 
 /** Decrypts what `seal` encrypted. If it was encrypted with a different key, throws a 409 that says what to do. */
@@ -66,7 +66,7 @@ const PREFIX = 'whsec_'
 export const makeWebhookSecret = (): string =>
   PREFIX + base64(crypto.getRandomValues(new Uint8Array(WEBHOOK_SECRET_BYTES)))
 
-/** The `webhook-signature` of a message, with each of the valid secrets, as Standard Webhooks defines it. */
+/** A message's `webhook-signature` as defined by Standard Webhooks, with one signature for each valid secret. */
 export async function sign(
   secrets: readonly string[],
   { id, timestamp, body }: { id: string; timestamp: number; body: string },

@@ -65,7 +65,7 @@ const VALUES: Readonly<Record<string, string>> = {
 
 /**
  * An event as a message for a Slack incoming webhook, with a link into the app at `origin`. Slack must not turn the
- * event's text into links or mentions, or fetch its URLs for previews, because anybody may have written it.
+ * event's text into links or mentions, or fetch its URLs for previews, because anybody may have written the text.
  */
 export function slackMessage({ type, data }: Envelope, origin: string): JsonObject {
   const [headline, ...own] = MESSAGES[type](data)
@@ -116,7 +116,7 @@ const countsOf = (counts: JsonObject): string =>
     `${wordOf(counts.error)} ${counts.error === 1 ? 'error' : 'errors'}`,
   ].join(', ')
 
-/** A value as text that Slack shows as it is, and at a length that it accepts. */
+/** A value as text that Slack shows unchanged, cut to a length that Slack accepts. */
 function shownText(value: Json): string {
   const text = wordOf(value)
   const whole = escaped(text)
@@ -126,9 +126,9 @@ function shownText(value: Json): string {
   return `${escaped(text.slice(0, MAX_ESCAPED_LENGTH / LONGEST_ESCAPE).toWellFormed())}…`
 }
 
-/** `&amp;` has five characters. Slack allows 3,000 in a section, and rejects a message with more. */
+/** `&amp;` has five characters. Slack allows 3,000 in a section, and rejects messages with longer sections. */
 const LONGEST_ESCAPE = 5
 const MAX_ESCAPED_LENGTH = 2500
 
-/** Slack reads `<` as the beginning of a link or a mention, such as `<!channel>`. */
+/** Slack treats `<` as the start of a link or a mention, such as `<!channel>`. */
 const escaped = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')

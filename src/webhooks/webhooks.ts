@@ -200,7 +200,7 @@ export const updateWebhook = endpoint({
   if (url !== undefined) requireUrl(url, request, runtime.env)
   const sealed = await unsealIfPossible(key, before.id, before.sealed)
   const isMoved = url !== undefined && url !== sealed?.url
-  // If the old secret can't be read, it's lost. To see the new one, managers have to replace it.
+  // A secret that can't be read is lost. Nobody sees the new one, so managers have to replace it afterward.
   const secrets = sealed ?? { secret: makeWebhookSecret(), oldSecret: null }
   const after = await saveWebhook(store, act, before, {
     ...changes,

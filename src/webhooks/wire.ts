@@ -21,7 +21,7 @@ const OCCASIONS: Readonly<Record<v.InferOutput<typeof EventType>, string>> = {
   'experiment.finished':
     "an experiment ends: it has all its results, somebody finishes or cancels it (`state` is `cancelled`), or the model's run fails (`failed`). `report` has its figures, and `gate` says whether the version meets the gate, both as of the time when the event is sent. An experiment that fails because no results arrive doesn't send an event",
   'problem.changed':
-    "somebody dismisses or assigns a problem, changes its note, or links a candidate; or its state changes on its own, which the service detects within a few minutes. `changed` names what changed. A problem's first case doesn't send an event",
+    "somebody dismisses or assigns a problem, changes its note, or links a candidate; or its state changes on its own, which the service detects within a few minutes. `changed` lists what changed. A problem's first case doesn't send an event",
   'trace.deleted': "somebody deletes a trace. A trace that expires doesn't send an event",
 }
 export const Events = described(
@@ -38,7 +38,7 @@ export const Format = described(
 )
 export const IncludeValues = described(
   v.boolean(),
-  `Whether events contain values: inputs, outputs, corrections, comments, and reasons, in \`values\`. They're read when an event is sent, so they may be newer than the event. Values over ${MAX_EVENT_VALUE_BYTES / 1024} KiB are left out, and \`omitted\` names them.`,
+  `Whether events contain values: inputs, outputs, corrections, comments, and reasons, in \`values\`. They're read when an event is sent, so they may be newer than the event. Values over ${MAX_EVENT_VALUE_BYTES / 1024} KiB are left out, and \`omitted\` lists their names.`,
 )
 export const Webhook = v.object({
   id: Uuid,
@@ -116,12 +116,12 @@ export const Delivery = v.object({
     v.picklist(DELIVERY_STATES),
     'pending: not delivered yet. delivered: the receiver returned a 2xx. failed: no attempt succeeded.',
   ),
-  attempts: described(v.number(), 'The attempts so far, since the last replay'),
+  attempts: described(v.number(), 'The number of attempts since the last replay'),
   nextAttemptAt: described(v.nullable(IsoTime), 'The earliest time of the next attempt'),
   request: v.object({
     body: described(
       v.looseObject({}),
-      "The event without values or an experiment's figures. Those are read when it's sent, and aren't kept.",
+      "The event, without values or an experiment's figures. Values and figures are read when the event is sent, and aren't kept.",
     ),
   }),
   attempt: described(
@@ -137,6 +137,6 @@ export const Delivery = v.object({
         ),
       }),
     ),
-    'The latest attempt. Null until the first one ends.',
+    'The latest finished attempt. Null until the first attempt finishes.',
   ),
 })

@@ -18,7 +18,7 @@ import { aFinding, aStep, aSubject, theErrorTypes } from '../support/model.ts'
 interface Line {
   kind?: string
   span_id?: string
-  /** The span of a step that is only outlined. */
+  /** A step's span that is only outlined. */
   outline?: string
   says?: string
   [field: string]: unknown
@@ -42,8 +42,8 @@ async function written(subject: Subject, findings: readonly Finding[] = []) {
 const longText = (name: string, bytes: number) => `${name} begins ${'lorem ipsum '.repeat(bytes / 12)} ${name} ends`
 
 /**
- * A root with a chain of `count` steps, `s1` and so on, each with an input and an output of `bytes`. The step `focus` has
- * feedback.
+ * A root with a chain of `count` steps, `s1` and so on, each with an input and an output of `bytes` bytes. The step
+ * `focus` has feedback.
  */
 function aLongTrace(count: number, bytes: number, focus: number): Subject {
   const steps = Array.from({ length: count }, (_, index) =>
@@ -246,7 +246,7 @@ describe('the question', () => {
     ['400 steps of a few bytes', 400, 12],
     ['3 steps of 1 MB', 3, 500_000],
   ] as const)(
-    'fits, with every step and the blamed one in full if possible: %s',
+    'fits, with every step, and with the blamed step in full if possible: %s',
     async ([, count, bytes], { expect }) => {
       const focus = count - 1
       const { tokens, step, linesOf, outlines } = await written(aLongTrace(count, bytes, focus))

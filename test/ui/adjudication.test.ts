@@ -61,7 +61,7 @@ test('three people review a step blind, and an adjudicator settles their disagre
     await each.goto('/review')
     await showsItem(each, 0)
     await expect(each.getByRole('note')).toHaveText(
-      "This output needs votes from 3 reviewers. Your decision counts as one vote. You won't see the others' reviews until there's a decision on the output.",
+      "This output needs votes from 3 reviewers. Your decision counts as one vote. You won't see other people's reviews until there's a decision on the output.",
     )
     await each.keyboard.press('a')
     await showsItem(each, 1)

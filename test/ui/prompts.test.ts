@@ -67,7 +67,7 @@ test('a gate keeps a version from becoming active until a person overrides it wi
     'at least 10 judged items in the test split, a pass rate of at least 90%, and no regressions',
   )
   await expect(gate).toContainText("The gate isn't met")
-  await expect(gate).toContainText('No finished experiment with this version counts yet.')
+  await expect(gate).toContainText('No experiment with this version counts toward the gate yet.')
   await expect(gate.getByRole('link', { name: 'Run an experiment' })).toHaveAttribute(
     'href',
     new RegExp(`/experiments/new\\?stepId=answer&promptVersionId=${versionId}`),
@@ -171,7 +171,7 @@ test("a prompt's page compares the active version with the previous one, and eac
   await signIn(context, key)
   await page.goto(`/prompts/${promptId}?project=${project.slug}`)
   const watch = page.getByRole('region', { name: 'Watch' })
-  await expect(watch).toContainText('Too early: 12 of 20 decisions.')
+  await expect(watch).toContainText('Too early to tell: 12 of 20 decisions so far.')
   await decide(7, 1)
   await page.reload()
   await expect(watch).toContainText('Better: 95% of 20 outputs accepted, compared with 20% of 20 from version 1.')

@@ -14,7 +14,7 @@ interface VotesProps {
   span: Pick<Span, 'output' | 'review' | 'reviewers' | 'votes' | 'isDisputed'>
   /** The level of the heading. */
   order: 2 | 3
-  /** The adjudicator's actions on votes. Null for everyone else. */
+  /** The actions that an adjudicator can take on votes. Null for everyone else. */
   choice: VoteChoice | null
 }
 
@@ -24,14 +24,14 @@ export interface VoteChoice {
   take: (index: number) => void
   /** Opens the editor with the value of a vote. */
   edit: (index: number) => void
-  /** Moves on to the decision's reason or its error type. */
+  /** Moves the focus to the decision's reason or to its error type. */
   focus: (field: 'reason' | 'type') => void
 }
 
 /** The votes on an output, side by side. */
 export function Votes({ span, order, choice }: VotesProps) {
   const { votes, output } = span
-  /** What the votes are compared with: the output, or a vote by its position. */
+  /** What the votes are compared with: 0 is the output, and other numbers are votes, counted from 1. */
   const [compared, setCompared] = useState(0)
   const names = useNames(votes.map(({ by }) => by))
   const typeName = useErrorTypeNames()

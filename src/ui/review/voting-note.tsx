@@ -11,7 +11,7 @@ interface VotingNoteProps {
   isAdjudicator: boolean
 }
 
-/** What a decision means if an output has several reviewers, or what undoing it would mean. */
+/** Explains what a decision means if an output has several reviewers, or what undoing the decision would mean. */
 export function VotingNote({ span, isAdjudicator }: VotingNoteProps) {
   const { actorId } = useDesk()
   const { data: policy } = useQuery(reviewPolicyQuery(useProjectId()))
@@ -43,8 +43,8 @@ interface Voting {
 function wordsFor({ reviewers, isBlind, isAdjudicator, hasVoted }: Voting): string {
   const needed = `This output needs votes from ${reviewers} reviewers.`
   if (isAdjudicator) return `${needed} You're an adjudicator, so your decision is final right away.`
-  const hidden = isBlind ? " You won't see the others' reviews until there's a decision on the output." : ''
+  const hidden = isBlind ? " You won't see other people's reviews until there's a decision on the output." : ''
   return hasVoted
-    ? `You voted. Deciding again changes your vote.${hidden}`
+    ? `You've already voted. Deciding again changes your vote.${hidden}`
     : `${needed} Your decision counts as one vote.${hidden}`
 }

@@ -4,7 +4,7 @@ import { isSameValue } from './json-text.ts'
 /** How a span has changed since a reviewer saw it. */
 export interface Changes {
   hasOutputChanged: boolean
-  /** The new review, if a decision was made or undone since then; else null. */
+  /** The new review, if a decision has been made or undone since then; otherwise, null. */
   review: SpanOfTrace['review'] | null
 }
 

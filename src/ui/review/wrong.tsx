@@ -16,7 +16,7 @@ interface ErrorTypeChoiceProps {
   errorTypes: readonly ErrorType[]
   chosen: string | null
   onChoose: (errorType: string | null) => void
-  /** Whether the digits choose a type. Otherwise, only the list of all types is shown. */
+  /** Whether the digit keys choose a type. Otherwise, only the list of all types is shown. */
   hasKeys?: boolean
 }
 
@@ -81,7 +81,7 @@ interface WrongProps {
   onCancel: () => void
 }
 
-/** Shown after an output is marked as wrong. Its content can be posted without a decision. */
+/** Shown after an output is marked as wrong. Reviewers can post what they entered as feedback, without a decision. */
 export function Wrong({ span, draft, errorTypes, disabledReason, onCorrect, onPosted, onCancel }: WrongProps) {
   const content = commentFrom(draft, errorTypes)
   const whyId = useId()

@@ -30,8 +30,8 @@ export function ChooseOrganization() {
             <Title order={1}>Choose an organization</Title>
           </Group>
           <Text size="sm" c="dimmed">
-            You belong to more than one organization. This browser remembers your choice. You can switch in the account
-            menu.
+            You belong to more than one organization. This browser remembers your choice. You can switch later in the
+            account menu.
           </Text>
           {error && <FaultAlert error={error} onRetry={refetch} />}
           {!data && !error && <Loader aria-label="Loading" />}

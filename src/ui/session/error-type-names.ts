@@ -9,7 +9,7 @@ export function useErrorTypes(): ReadonlyMap<string, string> {
   return useMemo(() => new Map(data?.errorTypes.map(({ errorType, name }) => [errorType, name])), [data])
 }
 
-/** An error type's name, or its identifier while the name is unknown. */
+/** An error type's name, or its identifier until the name is known. */
 export function useErrorTypeNames(): (errorType: string) => string {
   const names = useErrorTypes()
   return useCallback(errorType => names.get(errorType) ?? errorType, [names])

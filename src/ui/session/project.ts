@@ -38,7 +38,7 @@ export function useProjectId(): string | undefined {
   return session?.projects.find(project => project.slug === slug)?.id
 }
 
-/** Switches projects on the same page and clears its other parameters. */
+/** Switches to another project on the same page, and clears the URL's other parameters. */
 export function useChooseProject(): (slug: string) => void {
   const [, setParameters] = useSearchParams()
   return useCallback(
@@ -67,7 +67,7 @@ export function useLeaveProject(): (slug: string) => void {
   )
 }
 
-/** Switches to the project that a page's content belongs to if the URL names a different project or none. */
+/** If the URL names a different project or none, switches to the project that the page's content belongs to. */
 export function useProjectOfPage(slug: string): void {
   const { data: session } = useQuery(sessionQuery)
   const project = useProject()

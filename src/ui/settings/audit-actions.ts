@@ -54,9 +54,9 @@ const LABELS: Readonly<Record<AuditAction, string>> = {
   'webhook.create': 'Webhook created',
   'webhook.change': 'Webhook changed',
   'webhook.delete': 'Webhook deleted',
-  'webhook.rotate_secret': "Webhook's secret replaced",
+  'webhook.rotate_secret': 'Webhook secret replaced',
   'webhook.test': 'Test event sent',
-  'webhook.replay': 'Webhook delivery repeated',
+  'webhook.replay': 'Webhook delivery sent again',
   'webhook.switch_off': 'Webhook disabled automatically',
 }
 

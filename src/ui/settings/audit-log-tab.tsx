@@ -30,7 +30,7 @@ export function AuditLogTab() {
   const entries = query.data?.pages.flatMap(page => page.entries)
   const { data: session } = useQuery(sessionQuery)
   const projects = new Map(session?.projects.map(({ id, name }) => [id, name]))
-  // The filters load both lists anyway, so their names show right away.
+  // The filters load both lists anyway, so the names of users and keys show right away.
   const userNames = useAllUsers().map(({ id, name, email }) => [id, name || email] as const)
   const keyNames = useAllKeys().map(({ id, name }) => [id, name] as const)
   const organizationName = session ? [[session.organization.id, session.organization.name] as const] : []
@@ -54,7 +54,7 @@ export function AuditLogTab() {
   ]
   return (
     <Stack gap="sm">
-      <TabBar about="Every change by users and keys, with its request ID. Entries are kept for a year by default." />
+      <TabBar about="Every change that a user or a key made, with its request ID. Entries are kept for a year by default." />
       <OneProjectOnly>Entries about other projects or the whole organization aren't shown.</OneProjectOnly>
       <AuditFilterBar filters={filters} names={names} />
       {query.error && !query.data ? (
@@ -75,7 +75,7 @@ export function AuditLogTab() {
   )
 }
 
-/** The IDs in an entry that have names. */
+/** The IDs in an entry whose names can be looked up. */
 const namedIn = ({ actor, action, targetId }: Entry): (string | null)[] => [
   actor.userId,
   actor.keyId,

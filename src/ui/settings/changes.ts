@@ -1,4 +1,4 @@
-/** The fields that differ. Sending only these keeps other people's concurrent changes. */
+/** The fields that differ. Sending only these fields keeps changes that other people make to the rest. */
 export const changesIn = <Thing extends object, Field extends keyof Thing>(
   before: Thing,
   after: Pick<Thing, Field>,

@@ -64,7 +64,7 @@ function DeliveryDetails({
             {nextAttemptAt !== null && (
               <>
                 {' '}
-                so far. The next is on <Moment at={nextAttemptAt} precision="exact" /> or later.
+                so far. The next one is due on <Moment at={nextAttemptAt} precision="exact" /> or later.
               </>
             )}
           </Text>

@@ -18,7 +18,7 @@ const EMPTY: Draft = { errorType: '', name: '', category: 'AI Error', rule: '', 
 
 /** Adds an error type to a project, or changes one. */
 export function ErrorTypeForm({ projectId, errorTypes, own }: ErrorTypeFormProps) {
-  // Sending an identifier that's in use would change that error type.
+  // Sending an identifier that's in use would change the existing error type.
   const isTaken = ({ errorType }: Draft) => !own && errorTypes.some(type => type.errorType === errorType.trim())
   const label = own ? `Edit ${own.name}` : 'New error type'
   return (
@@ -70,7 +70,7 @@ export function ErrorTypeForm({ projectId, errorTypes, own }: ErrorTypeFormProps
           />
           <Textarea
             label="When it applies"
-            description="One or two sentences. The engine and reviewers use it to decide."
+            description="One or two sentences that tell the engine and reviewers when to choose this error type."
             autosize
             minRows={3}
             maxRows={10}

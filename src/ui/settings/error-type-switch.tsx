@@ -6,7 +6,7 @@ import { type ErrorType, putErrorType, refreshErrorTypes } from './writes.ts'
 
 interface ErrorTypeSwitchProps {
   errorType: ErrorType
-  /** Undefined if it is read-only. */
+  /** Undefined if the error type is read-only. */
   projectId: string | undefined
 }
 

@@ -9,7 +9,7 @@ interface ErrorTypeTableProps {
   label: string
   errorTypes: readonly ErrorType[]
   all: readonly ErrorType[]
-  /** Undefined if they are read-only. */
+  /** Undefined if the error types are read-only. */
   projectId: string | undefined
 }
 

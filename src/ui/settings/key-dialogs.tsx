@@ -66,7 +66,7 @@ const GRACES = [
 
 interface RotateKeyProps {
   apiKey: ApiKey
-  /** Whether it is the key of this session. */
+  /** Whether this session uses the key. */
   isOwn: boolean
   onMade: (successor: NewApiKey) => void
 }

@@ -83,7 +83,7 @@ export function KeyFields({ session, draft, onChange, faults }: KeyFieldsProps) 
   )
 }
 
-/** The scopes as chosen. Adding `review` adds `read`, which can be removed again. */
+/** The chosen scopes. Adding `review` also adds `read`, which the user can then remove. */
 function chosenScopes(chosen: readonly string[], before: readonly Scope[], grantable: readonly Scope[]): Scope[] {
   const addsReview = chosen.includes('review') && !before.includes('review')
   return SCOPES.map(({ scope }) => scope).filter(

@@ -24,7 +24,7 @@ import { refreshKeys } from './writes.ts'
 
 /** The organization's API keys. */
 export function KeysTab() {
-  // Kept here, so that a change to the list doesn't close the dialog.
+  // This state is kept here so that a change to the list doesn't close the dialog.
   const [made, setMade] = useState<NewApiKey>()
   const query = useInfiniteQuery(apiKeysQuery)
   const keys = query.data?.pages.flatMap(page => page.apiKeys)
@@ -74,7 +74,7 @@ export function KeysTab() {
         isAlive(keyState(key, Date.now())) && (
           <Group gap={4} wrap="nowrap" justify="flex-end">
             {session && <EditKey apiKey={key} session={session} />}
-            {/* A replaced key already has a successor. */}
+            {/* A key that was replaced already has a successor, so it can't be replaced again. */}
             {key.revokedAt === null && <RotateKey apiKey={key} isOwn={key.id === session?.key?.id} onMade={setMade} />}
             <RevokeKey apiKey={key} isOwn={key.id === session?.key?.id} />
           </Group>
@@ -84,7 +84,7 @@ export function KeysTab() {
   ]
   return (
     <Stack gap="sm">
-      <TabBar about="Pipelines and reviewers authenticate with these keys. A key's secret is shown once, when you create it. Only its hash is stored.">
+      <TabBar about="Pipelines and reviewers authenticate with these keys. A key's secret is shown only once, when you create the key. Only a hash of the secret is stored.">
         {session && <NewKey session={session} onMade={setMade} />}
       </TabBar>
       <OneProjectOnly>Only this project's keys are listed, and new keys are for this project.</OneProjectOnly>

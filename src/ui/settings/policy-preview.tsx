@@ -26,7 +26,7 @@ export function PolicyPreview({ workload, hasRules }: { workload: Workload; hasR
         .
         {reviews > outputs &&
           ` Some need several reviewers, for a total of ${perDay(reviews)} ${nounOf(reviews, 'review')} a day.`}
-        {hasRules && ' The rules below add more.'}
+        {hasRules && ' The rules below add more outputs.'}
       </Text>
     </Alert>
   )
@@ -37,7 +37,7 @@ const perPerson = ({ reviews, people }: Workload): string =>
 
 const capitalized = (text: string): string => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`
 
-/** The form of a noun that follows a daily average. */
+/** The singular or plural of a noun that follows a daily average. */
 const nounOf = (value: number, one: string): string => (value > 0 && Math.round(value) <= 1 ? one : `${one}s`)
 
 /** A daily average. */

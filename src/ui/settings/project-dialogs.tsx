@@ -82,7 +82,7 @@ export function EditProject({ project }: { project: Project }) {
           <NameField value={draft.name} onChange={name => change({ name })} faults={faults} />
           <NumberInput
             label="Delete traces after"
-            description="Days after a trace's timestamp. Its feedback, reviews, and analyses are deleted with it. Leave empty to keep traces indefinitely."
+            description="Counted from a trace's timestamp. The trace's feedback, reviews, and analyses are deleted with it. Leave this field empty to keep traces indefinitely."
             placeholder="Kept indefinitely"
             suffix=" days"
             min={1}
@@ -102,7 +102,7 @@ export function EditProject({ project }: { project: Project }) {
           />
           <Switch
             label="Analyze disagreements automatically"
-            description="Find the root cause of negative feedback and corrections as they arrive. If off, analysis runs only on request."
+            description="Find the root cause of negative feedback and corrections as they arrive. When this is off, analysis runs only on request."
             checked={draft.autoAttribute}
             onChange={({ currentTarget }) => change({ autoAttribute: currentTarget.checked })}
             error={faults.of('autoAttribute')}
@@ -138,7 +138,7 @@ export function DeleteProject({ project: { id, slug, name } }: { project: Projec
       send={({ typed }) => deleteProject(id, typed)}
       onDone={() => {
         leaveProject(slug)
-        // A new project can reuse the slug that cached queries are keyed by.
+        // Cached queries are keyed by slug, and a new project can reuse this slug.
         queryClient.removeQueries({ type: 'inactive' })
         return Promise.all([refreshProjects(), refreshKeys()])
       }}

@@ -18,7 +18,7 @@ const PAGE = 100
 const DELIVERIES_PAGE = 50
 const FOLLOW_WEBHOOK_MS = 15_000
 const FOLLOW_DELIVERY_MS = 2_000
-/** Longer than a delivery's lease. While an attempt is under way, the next one is due when the lease ends. */
+/** Longer than a delivery's lease. During an attempt, the next attempt is due when the lease ends. */
 const DUE_SOON_MS = 150_000
 
 /** A list from the management API, page by page. */
@@ -56,7 +56,7 @@ export const stepNamesQuery = (projectId: string | undefined) =>
 
 export const webhooksQuery = pagesOf<Webhooks>('/api/webhooks')
 
-/** A webhook. The service may disable a failing one while the page is open. */
+/** A webhook, refetched regularly because the service may disable a failing webhook while the page is open. */
 export const webhookQuery = (id: string) =>
   queryOptions({
     queryKey: ['webhook', id],
@@ -64,7 +64,7 @@ export const webhookQuery = (id: string) =>
     refetchInterval: FOLLOW_WEBHOOK_MS,
   })
 
-/** A webhook's deliveries, newest first, refetched while one of them is about to be attempted. */
+/** A webhook's deliveries, newest first, refetched while an attempt at one of them is under way or due soon. */
 export const deliveriesQuery = (id: string, state: Delivery['state'] | null) =>
   infiniteQueryOptions({
     queryKey: ['webhook', id, 'deliveries', state],

@@ -4,7 +4,7 @@ type Retention = Pick<Project, 'retentionDays' | 'retainReviewed'>
 
 const days = (count: number): string => (count === 1 ? '1 day' : `${count} days`)
 
-/** A project's retention in a few words. */
+/** A short description of how long a project keeps traces. */
 export function retentionInWords({ retentionDays, retainReviewed }: Retention): string {
   if (retentionDays === null) return 'Kept indefinitely'
   return `${days(retentionDays)}${retainReviewed ? ', except reviewed traces' : ''}`

@@ -17,7 +17,7 @@ type Rule = ReviewPolicy['always'][number]
 const RULES: readonly { rule: Rule; label: string }[] = [
   { rule: 'negative', label: 'Outputs from traces with negative feedback' },
   { rule: 'error', label: 'Outputs from spans and traces that ended in an error' },
-  { rule: 'low_confidence', label: 'Outputs that the engine blames for an error with less than 50% confidence' },
+  { rule: 'low_confidence', label: 'Outputs that the engine blames for an error, but with less than 50% confidence' },
 ]
 
 interface ReviewPolicyFormProps {
@@ -35,7 +35,7 @@ interface Row {
   isOwn: boolean
 }
 
-/** The policy as it's being edited, with a preview of what it offers. */
+/** A form for the policy, with a preview of how many outputs the edited policy would offer. */
 export function ReviewPolicyForm({ projectId, saved, insights, refusal }: ReviewPolicyFormProps) {
   const [{ default: other, steps, always }, setDraft] = useState(saved)
   const { submit, isPending, error } = useSubmission({
@@ -108,7 +108,7 @@ export function ReviewPolicyForm({ projectId, saved, insights, refusal }: Review
       label: 'Share',
       cell: row => (
         <NumberInput
-          aria-label={`Share of ${nameOf(row)}`}
+          aria-label={`Share for ${nameOf(row)}`}
           w={96}
           size="xs"
           suffix="%"
@@ -152,7 +152,7 @@ export function ReviewPolicyForm({ projectId, saved, insights, refusal }: Review
       ),
     },
     {
-      label: 'Outputs a day',
+      label: 'Outputs per day',
       cell: ({ stepId }) => (
         <Text size="sm" component="span">
           {stepId !== null && workload.byStep.has(stepId) ? perDay(workload.byStep.get(stepId) ?? 0) : '–'}
@@ -166,7 +166,7 @@ export function ReviewPolicyForm({ projectId, saved, insights, refusal }: Review
       <StackedTable label="Review policy by step" columns={columns} rows={rows} keyOf={({ stepId }) => stepId ?? ''} />
       <Checkbox.Group
         label="Always offer"
-        description="In addition to the share, for steps that people review"
+        description="Offered in addition to the share, but only for steps that people review"
         value={[...always]}
         onChange={values =>
           setDraft(draft => ({ ...draft, always: RULES.flatMap(({ rule }) => (values.includes(rule) ? rule : [])) }))
@@ -193,5 +193,5 @@ export function ReviewPolicyForm({ projectId, saved, insights, refusal }: Review
   )
 }
 
-/** A share as a percentage, without the digits that binary fractions add. */
+/** A share as a percentage, without the rounding errors of binary fractions. */
 const toPercent = (sample: number): number => Number((100 * sample).toPrecision(12))

@@ -35,7 +35,7 @@ export function ReviewPolicyTab() {
       )}
       {project && policy.data && insights.data && (
         <ReviewPolicyForm
-          // Starts again from the saved policy when it changes.
+          // Resets the form when the saved policy changes.
           key={`${project.id} ${policy.data.updatedAt}`}
           projectId={project.id}
           saved={policy.data}
@@ -47,7 +47,7 @@ export function ReviewPolicyTab() {
   )
 }
 
-/** The last whole UTC days. */
+/** The last `BASIS_DAYS` complete UTC days. */
 function lastDays() {
   const to = Math.floor(Date.now() / DAY_MS) * DAY_MS
   return { from: new Date(to - BASIS_DAYS * DAY_MS).toISOString(), to: new Date(to).toISOString() }

@@ -10,7 +10,7 @@ interface SecretModalProps {
   children: (done: () => void) => ReactNode
 }
 
-/** Shows a secret until the user confirms that it's copied. A stray click or going back doesn't close the dialog. */
+/** Shows a secret until the user confirms that it's copied. A stray click or the Back button doesn't close it. */
 export function SecretModal({ title, onDone, children }: SecretModalProps) {
   const release = useHeldPage(title !== undefined)
   const done = () => {

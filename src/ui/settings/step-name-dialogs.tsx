@@ -27,7 +27,7 @@ export function RenameStep({ projectId, names }: { projectId: string; names: Ste
           <>
             <TextInput
               label="Old name"
-              description="Exactly as pipelines send it: the step ID of its spans."
+              description="The step ID in the step's spans, exactly as pipelines send it."
               placeholder="generate-answer"
               required
               data-autofocus
@@ -37,7 +37,7 @@ export function RenameStep({ projectId, names }: { projectId: string; names: Ste
             />
             <TextInput
               label="New name"
-              description="If you enter another step's name, the two become one step."
+              description="If you enter another step's name, the two steps become one."
               required
               value={newName}
               onChange={({ currentTarget }) => change({ newName: currentTarget.value })}

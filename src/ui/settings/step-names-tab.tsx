@@ -35,7 +35,7 @@ export function StepNamesTab() {
   return (
     <Stack gap="md">
       <TabBar
-        about={`New names for steps${project ? ` in ${project.name}` : ''}. They apply to all spans, including those that pipelines send later under the old name, and to prompts and insights. Steps with the same new name become one step.`}
+        about={`New names for steps${project ? ` in ${project.name}` : ''}. The new names apply to prompts, insights, and all spans, including spans that pipelines send later under the old name. Steps with the same new name become one step.`}
       >
         {projectId !== undefined && names && <RenameStep projectId={projectId} names={names} />}
       </TabBar>
@@ -53,7 +53,7 @@ export function StepNamesTab() {
           })}
         >
           Steps have the names that pipelines give them
-          {projectId !== undefined && '. Rename one here or from a terminal:'}
+          {projectId !== undefined && '. Rename a step here or from a terminal:'}
         </Empty>
       ) : (
         project &&

@@ -2,14 +2,14 @@ import { useInfiniteQuery } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import { apiKeysQuery, usersQuery } from './queries.ts'
 
-/** All of the organization's users, as pages load. */
+/** All of the organization's users. The list grows as its pages load. */
 export function useAllUsers() {
   const { data, ...query } = useInfiniteQuery(usersQuery)
   useWholeList(query)
   return data?.pages.flatMap(page => page.users) ?? []
 }
 
-/** All of the organization's API keys, as pages load. */
+/** All of the organization's API keys. The list grows as its pages load. */
 export function useAllKeys() {
   const { data, ...query } = useInfiniteQuery(apiKeysQuery)
   useWholeList(query)

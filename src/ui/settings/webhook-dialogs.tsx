@@ -152,7 +152,7 @@ export function DeleteWebhook({ webhook, onDeleted }: { webhook: Webhook; onDele
               ”:{' '}
             </>
           )}
-          Nothing more is sent to it, and its deliveries can no longer be viewed. You can't undo this.
+          It won't get any more events, and you can no longer view its deliveries. You can't undo this.
         </Text>
       )}
     </DialogForm>

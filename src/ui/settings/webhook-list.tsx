@@ -76,10 +76,12 @@ export function WebhookList({ onMade }: { onMade: (webhook: WebhookWithSecret) =
   ]
   return (
     <Stack gap="sm">
-      <TabBar about="Webhooks tell other services about events here, such as reviews. Open one to see its deliveries and to send a test event.">
+      <TabBar about="Webhooks notify other services of events in Countersign, such as reviews. Open a webhook to see its deliveries or send a test event.">
         {session && !fault && <NewWebhook session={session} onMade={onMade} />}
       </TabBar>
-      <OneProjectOnly>Only this project's webhooks are listed, and new webhooks send its events.</OneProjectOnly>
+      <OneProjectOnly>
+        Only this project's webhooks are listed, and new webhooks send this project's events.
+      </OneProjectOnly>
       {fault ? (
         <FaultAlert
           error={fault}

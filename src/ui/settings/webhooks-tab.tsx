@@ -11,7 +11,7 @@ import { refreshWebhooks } from './writes.ts'
 /** The organization's webhooks, or one of them with its deliveries. */
 export function WebhooksTab() {
   const [parameters] = useSearchParams()
-  // Kept here, so that a change to the list doesn't close the dialog.
+  // This state is kept here so that a change to the list doesn't close the dialog.
   const [made, setMade] = useState<WebhookWithSecret>()
   const id = parameters.get('webhook')
   return (

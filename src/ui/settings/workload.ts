@@ -10,9 +10,9 @@ export interface Workload {
   byStep: ReadonlyMap<string, number>
   /** The total over all steps. */
   outputs: number
-  /** How many reviews that takes, since some outputs are reviewed by several people. */
+  /** How many reviews these outputs need. This number is higher if some outputs are reviewed by several people. */
   reviews: number
-  /** How many people reviewed on these days. */
+  /** How many people reviewed outputs on these days. */
   people: number
 }
 

@@ -20,12 +20,12 @@ export type Actor = Session['actsAs']
 export type Scope = Session['scopes'][number]
 export type ErrorType = ErrorTypes['errorTypes'][number]
 
-/** The fields of a new key. Null leaves a field out. */
+/** The fields of a new key. Fields that are null aren't sent. */
 export interface KeyDraft {
   name: string
   projectSlug: string | null
   scopes: Scope[]
-  /** Null: the scopes determine it. */
+  /** If null, the scopes determine who the key acts as. */
   actsAs: Actor | null
   userId: string | null
   expiresAt: string | null
@@ -70,7 +70,7 @@ export const putErrorType = (
   body: Partial<Pick<ErrorType, 'name' | 'category' | 'rule' | 'isEnabled'>>,
 ) => call<ErrorType>(`/api/projects/${projectId}/error-types/${encodeURIComponent(errorType)}`, { method: 'PUT', body })
 
-/** Changes a project's renamed steps. Starts from the current ones, which somebody else may have changed. */
+/** Changes a project's renamed steps. Starts from the current names, which somebody else may have changed. */
 export async function changeStepNames(projectId: string, change: (names: StepNames) => StepNames): Promise<void> {
   const names = change(await fetchStepNames(projectId))
   await call(`/api/projects/${projectId}/step-names`, { method: 'PUT', body: { names } })
@@ -83,9 +83,9 @@ export const refreshReviewPolicy = () => queryClient.invalidateQueries({ queryKe
 
 /** The fields of a new webhook. */
 export interface WebhookDraft extends Pick<Webhook, 'url' | 'events' | 'format' | 'includeValues' | 'description'> {
-  /** Makes it safe to retry after a lost response, because no second webhook is created. */
+  /** Makes it safe to retry after a lost response: a retry with the same ID doesn't create a second webhook. */
   id: string
-  /** Null: every project. */
+  /** Null for every project. */
   projectSlug: string | null
 }
 

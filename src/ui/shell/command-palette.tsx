@@ -30,7 +30,7 @@ const [store, palette] = createSpotlight()
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
-/** Requests wait until the reader stops typing for this long. */
+/** Requests wait until the reader hasn't typed for this long. */
 const TYPING_MS = 250
 
 const CONVERSATIONS = {
@@ -46,7 +46,7 @@ export function CommandPalette({ onClose }: { onClose: () => void }) {
   const chosen = useProject()
   const project = useMay('read') === false ? undefined : chosen
   const [query, setQuery] = useState('')
-  /** The text that the reader is searching the traces' values for. */
+  /** The text that the reader is searching for in the traces' values. */
   const [searched, setSearched] = useState<string>()
   useEffect(palette.open, [])
   const text = query.trim()
@@ -182,7 +182,7 @@ interface FoundTracesProps {
   onOpen: (trace: TraceItem) => void
 }
 
-/** The first match in a trace, except in its name, which is shown anyway. */
+/** A trace's first match outside its name, because the name is always shown. */
 const shownMatch = ({ matches = [] }: TraceItem) => matches.find(({ field }) => field !== 'name') ?? matches[0]
 
 function describedMatch(trace: TraceItem): string | undefined {
@@ -207,7 +207,7 @@ const FoundTraces = ({ traces: { traces, searchedTo, nextCursor }, sought, onOpe
       <Text size="sm" c="dimmed" className={classes.status} role="status">
         {nextCursor !== null && searchedTo ? (
           <>
-            None since <Moment at={searchedTo} />
+            No matches since <Moment at={searchedTo} />
           </>
         ) : (
           'No traces contain this text'

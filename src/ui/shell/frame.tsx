@@ -95,7 +95,7 @@ const Brand = () => (
   </div>
 )
 
-/** What the command palette's button shows. The build doesn't know the reader's keys. */
+/** What the command palette's button shows. The build leaves out the keys, which depend on the reader's system. */
 export const CommandLabel = ({ keys }: { keys?: string }) => (
   <>
     <IconSearch size={14} aria-hidden />

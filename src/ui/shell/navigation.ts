@@ -66,7 +66,7 @@ interface Allowed {
   mayCompare: boolean
 }
 
-/** The signed-in user's sections. Those that only some users see are last, so that they don't move the rest. */
+/** The signed-in user's sections. Sections that only some users see come last, so that they don't shift the others. */
 export const sectionsFor = ({ isAdjudicator, mayCompare }: Allowed): readonly Section[] => [
   ...SECTIONS,
   ...(isAdjudicator ? [ADJUDICATION] : []),

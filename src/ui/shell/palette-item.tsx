@@ -11,7 +11,7 @@ export interface PaletteItemProps {
   /** The text to mark in the label and the description. */
   sought?: string
   onOpen: () => void
-  /** Whether the palette stays open because the item only finds more items. */
+  /** Whether the palette stays open after a click, because the item only finds more items. */
   staysOpen?: boolean
 }
 

@@ -3,7 +3,7 @@ import { call } from '../api/client.ts'
 import type { SpanSources } from '../api/wire.ts'
 import { SUPPLEMENT } from '../parts/settled.ts'
 
-/** What a span's output is based on. Changes only with the trace or the step's guideline. */
+/** What a span's output is based on. Changes only when the trace or the step's guideline changes. */
 export const sourcesQuery = (spanId: string) =>
   queryOptions({
     queryKey: ['sources', spanId],

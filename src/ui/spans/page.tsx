@@ -44,7 +44,7 @@ const AssignButton = late(
   () => null,
 )
 
-/** A project's spans across traces: the ones behind a number in insights. */
+/** A project's spans across traces, such as the spans that a number in insights counts. */
 export function Page() {
   usePageTitle('Spans')
   const project = useProject()

@@ -9,7 +9,7 @@ interface Names {
   problems: ReadonlyMap<string, string>
   errorTypes: ReadonlyMap<string, string>
   reviewers: ReadonlyMap<string, string>
-  /** The people that listed spans are assigned to. */
+  /** The people that the listed spans are assigned to. */
   assignees: ReadonlyMap<string, string>
 }
 
@@ -33,7 +33,7 @@ const NAMED_BY: Filter = {
   ],
 }
 
-/** The filters that the API doesn't combine with a problem. */
+/** The filters that the API doesn't allow together with a problem. */
 const UNLIKE_PROBLEMS = [
   'Decision',
   'Error type',

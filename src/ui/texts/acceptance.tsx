@@ -7,7 +7,7 @@ import classes from './acceptance.module.css'
 interface AcceptanceProps {
   accepted: number
   corrected: number
-  /** The path to the decisions. Null inside another link. */
+  /** The path to the decisions. Null if this is inside another link. */
   pathOf: ((decision: 'accept' | 'correct') => string) | null
 }
 

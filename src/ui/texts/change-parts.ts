@@ -1,6 +1,6 @@
 import type { TextChange } from '../../domain/suggestion.ts'
 
-/** A change within its lines. */
+/** A change, with the rest of the lines that it's in. */
 export interface ChangeParts {
   lead: string
   removed: string
@@ -39,7 +39,7 @@ const shortenedStart = (text: string): string =>
 const shortenedEnd = (text: string): string =>
   text.length > MAX_CONTEXT ? `${text.slice(0, MAX_CONTEXT).toWellFormed()}…` : text
 
-/** How many consecutive numbers pass the test, counted from 0 up to `limit`. */
+/** How many consecutive numbers pass the test, starting with 0 and stopping before `limit`. */
 function countWhile(limit: number, holds: (index: number) => boolean): number {
   let count = 0
   while (count < limit && holds(count)) count++

@@ -6,7 +6,7 @@ export interface TextDraft {
   /** JSON text, valid or not. */
   schema: string
   note: string
-  /** The version that it started from; '' for a new text. */
+  /** The version that the draft started from; '' for a new text. */
   baseId: string
 }
 
@@ -22,7 +22,7 @@ export function storedDraft(key: string): TextDraft | undefined {
   }
 }
 
-/** Stores a draft, or removes it if null. False if the browser refuses. */
+/** Stores a draft, or removes the stored draft if `draft` is null. False if the browser refuses. */
 export function storeDraft(key: string, draft: TextDraft | null): boolean {
   try {
     if (draft === null) localStorage.removeItem(placeOf(key))

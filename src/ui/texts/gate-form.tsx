@@ -22,7 +22,7 @@ const FIELDS = [
   {
     name: 'maxUnjudged',
     label: 'Maximum unjudged items',
-    hint: 'Items that still need a judgment by a person, or by a model if you allow it.',
+    hint: 'Items that still need a judgment from a person, or from a model if you allow it.',
   },
   { name: 'maxAgeDays', label: 'Maximum days since the experiment', hint: '' },
 ] as const

@@ -41,7 +41,7 @@ export function GateSection({ text, version }: GateSectionProps) {
       <Stack gap={6} p="xs" fz="sm">
         <Text size="sm" c="dimmed">
           {gate
-            ? `Before a version can become active, it needs an experiment that ${requirementsOf(gate)}.${gate.allowJudge ? " The model's judgment counts for items that nobody has judged." : ''}${gate.autoRollback ? ' A new version that turns out to be worse is rolled back.' : ''}`
+            ? `Before a version can become active, it needs an experiment that ${requirementsOf(gate)}.${gate.allowJudge ? " The model's judgment counts for items that nobody has judged." : ''}${gate.autoRollback ? ' A new version that turns out to be worse than the previous one is rolled back.' : ''}`
             : 'This step has no gate, so any version can become active.'}
         </Text>
         {gate && !version.isActive && <Standing text={text} version={version} />}
@@ -71,7 +71,7 @@ function Agreement({ text }: { text: VersionedText }) {
   if (agreement.of > 0) return <ModelAgreement agreement={agreement} pathTo={pathTo} />
   return text.gate?.allowJudge ? (
     <Text size="sm" c="dimmed">
-      No person has decided on an output that the model judged, so it's unknown how often the model agrees with people.
+      Nobody has decided on an output that the model judged, so it's not known how often the model agrees with people.
     </Text>
   ) : null
 }

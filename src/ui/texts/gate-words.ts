@@ -19,7 +19,7 @@ const FIGURES = ['minItems', 'minPassRate', 'maxRegressed', 'maxUnjudged'] as co
 
 const list = new Intl.ListFormat('en', { type: 'conjunction' })
 
-/** What a gate requires of an experiment, in words. */
+/** Describes what a gate requires of an experiment. */
 export const requirementsOf = (gate: Gate): string =>
   gate.maxAgeDays === null
     ? `shows ${figuresOf(gate)}`
@@ -36,7 +36,7 @@ const figuresOf = (gate: Gate): string =>
 const SHORTFALLS: Readonly<Record<Condition, (actual: number, required: number) => string>> = {
   minItems: (actual, required) =>
     `${itemCount(actual)} ${actual === 1 ? 'is' : 'are'} judged; the gate requires at least ${count(required)}.`,
-  minPassRate: (actual, required) => `The pass rate is ${rate(actual)}, below ${rate(required)}.`,
+  minPassRate: (actual, required) => `The pass rate is ${rate(actual)}; the gate requires at least ${rate(required)}.`,
   maxRegressed: (actual, required) => `${itemCount(actual)} regressed; the gate allows ${atMost(required)}.`,
   maxUnjudged: (actual, required) =>
     `${itemCount(actual)} ${actual === 1 ? 'is' : 'are'} unjudged; the gate allows ${atMost(required)}.`,
@@ -54,7 +54,9 @@ const rate = (value: number): string => percent.format(Math.floor(value * 1000) 
 /** What a version still lacks, in sentences. */
 export const shortfallsOf = ({ experimentId, unmet }: GateState): string[] =>
   experimentId === null
-    ? ['No finished experiment with this version counts yet.']
+    ? ['No experiment with this version counts toward the gate yet.']
     : unmet.map(({ condition, required, actual }) =>
-        actual === null ? `It has no judged items, so there's no pass rate.` : SHORTFALLS[condition](actual, required),
+        actual === null
+          ? `The experiment has no judged items, so there's no pass rate.`
+          : SHORTFALLS[condition](actual, required),
       )

@@ -34,11 +34,11 @@ export interface Version {
   note: string | null
   isActive: boolean
   createdAt: string
-  /** Whether it is or was active. Always false if nothing depends on it. */
+  /** Whether the version is or was active. Always false if nothing depends on that. */
   wasActive: boolean
-  /** The problem for which a model wrote it; null if a person or a pipeline wrote it. */
+  /** The problem for which a model wrote the version; null if a person or a pipeline wrote it. */
   suggestedFor: string | null
-  /** Decisions on its outputs; null if they aren't counted. */
+  /** Decisions on the version's outputs; null if they aren't counted. */
   decided: { accepted: number; corrected: number } | null
 }
 
@@ -50,7 +50,7 @@ export interface VersionedText {
   versions: Version[]
   /** The gate that a version must meet before it becomes active; null if there's none. */
   gate: Gate | null
-  /** How a prompt's active version compares with the previous one; null if there is none. */
+  /** How a prompt's active version compares with the previous one; null if there's no comparison. */
   watch: Watch | null
 }
 
@@ -66,7 +66,7 @@ export interface TextKind {
   name: { field: string; label: string; description: string; example: string }
   hasTitle: boolean
   hasSchema: boolean
-  /** The purpose of its texts. */
+  /** What texts of this kind are for. */
   purpose: string
   /** Who reads the active version, and when. */
   readers: string
@@ -84,7 +84,7 @@ export const PROMPTS: TextKind = {
   name: {
     field: 'stepId',
     label: 'Step',
-    description: "The pipeline step that uses it. It must match the step_id of the step's spans.",
+    description: "The pipeline step that uses the prompt. It must match the step_id of the step's spans.",
     example: 'classify',
   },
   hasTitle: false,

@@ -74,7 +74,7 @@ export function NewVersionForm({ kind, text }: { kind: TextKind; text: Versioned
           <TextLink
             href={`${kind.path}/${text.id}?${withParameters({ new: null, version: active.id, compare: base.id })(parameters)}`}
           >
-            See the changes between them
+            Compare the two versions
           </TextLink>
           . Your draft is unchanged.
         </Warning>
@@ -86,8 +86,8 @@ export function NewVersionForm({ kind, text }: { kind: TextKind; text: Versioned
       )}
       <NoteField form={form} />
       <Text size="xs" c="dimmed">
-        {active && `Version ${active.number} stays active until you activate this one.`}
-        {problemPath && ' The new version is linked to the problem that you came from.'}
+        {active && `Version ${active.number} stays active until you activate the new version.`}
+        {problemPath && ' The new version will be linked to the problem that you came from.'}
       </Text>
     </TextForm>
   )

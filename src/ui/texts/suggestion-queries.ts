@@ -22,7 +22,7 @@ export const latestSuggestionQuery = (problemId: string) =>
     refetchInterval: ({ state: { data } }) => (data && 'status' in data ? FOLLOW_MS : false),
   })
 
-/** Asks a model for a version. While the model is writing one, this doesn't start another. */
+/** Asks a model for a version. If the model is already writing a version, this doesn't start another one. */
 export async function requestSuggestion(problemId: string): Promise<void> {
   const pending = await call<PendingSuggestion>(pathOf(problemId), { method: 'POST' })
   queryClient.setQueryData(latestSuggestionQuery(problemId).queryKey, pending)

@@ -7,7 +7,7 @@ import classes from './texts-page.module.css'
 
 const BEGINNING_LENGTH = 400
 
-/** A text in its list: its name, the start of its active version, and when that was written. */
+/** A text in its list: its name, the start of its active version, and when that version was written. */
 export const TextRow = ({ kind, item }: { kind: TextKind; item: TextItem }) => (
   <li className={classes.row}>
     <Link href={`${kind.path}/${item.id}`} className={classes.link ?? ''}>

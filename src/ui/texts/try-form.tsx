@@ -87,7 +87,7 @@ function Chosen({ project, model, dataset, items, version }: ChosenProps) {
         <Stack gap="sm">
           <Select
             label="Item"
-            description="Up to 100 of the newest items: first the corrected test items, and then the others."
+            description="Lists up to 100 of the newest items. Corrected test items come first."
             searchable
             allowDeselect={false}
             data={items.map(item => ({ value: item.id, label: labelOf(item) }))}

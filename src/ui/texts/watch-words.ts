@@ -6,7 +6,7 @@ type Interval = NonNullable<Watch['interval']>
 /** A watch's result, in one sentence. */
 export function findingOf(watch: Watch): string {
   const { state, before, after, decided, nextLook, previousVersionNumber: previous } = watch
-  if (state === 'too_early') return `Too early: ${count(decided)} of ${count(nextLook ?? 0)} decisions.`
+  if (state === 'too_early') return `Too early to tell: ${count(decided)} of ${count(nextLook ?? 0)} decisions so far.`
   if (before.n === 0) return `Nothing to compare with: nobody has decided on outputs from version ${previous}.`
   const [isNow, was] = [share(after.accepted, after.n), share(before.accepted, before.n)]
   return `${STATES[state]}: ${isNow} of ${counted(after.n, 'output')} accepted, compared with ${was} of ${count(before.n)} from version ${previous}.${

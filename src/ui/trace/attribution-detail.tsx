@@ -72,8 +72,8 @@ export function AttributionDetail({ history, answer, override, record, stepOf, o
             ))}
           </div>
           <Text size="xs" c="dimmed">
-            The light bar shows the engine's confidence. The solid bar shows how much of it the engine's track record
-            supports. The track record is how often reviewers in this project agreed with the engine on this type. The
+            The light bar shows the engine's confidence. The solid bar shows how much of that confidence is supported by
+            the engine's track record: how often reviewers in this project agreed with the engine on this type. The
             solid bar never extends past the low end of the track record's 95% interval.
           </Text>
         </Stack>
@@ -170,7 +170,7 @@ interface OddsProps {
   record: AttributionQuality | undefined
 }
 
-/** The engine's confidence in a type. The bar is at most as long as the engine's record on that type supports. */
+/** The engine's confidence in a type. The bar shows at most as much as the engine's record on the type supports. */
 function Odds({ name, errorType, confidence, record }: OddsProps) {
   const onType = record && recordOn(record, errorType)
   return (

@@ -108,7 +108,7 @@ export function Decision({ span, traceId }: { span: Span; traceId: string }) {
           <TextLink href={`/traces/${traceId}?span=${reviewedBy}`} underline="always">
             A step below
           </TextLink>{' '}
-          has the same text. A review of either counts for both.
+          has the same text as this span. A review of either span counts for both.
         </Text>
       )}
       {voting !== null && <Text size="sm">{voting}</Text>}
@@ -153,7 +153,7 @@ const Held = ({ claim, holder, onTakeOver }: HeldProps) => (
 
 interface DecisionFaultProps {
   error: Error
-  /** The name of the reviewer who holds the span, if it is known. */
+  /** The name of the reviewer who has claimed the span, if it is known. */
   holder: string | undefined
   onTakeOver: () => void
 }

@@ -3,8 +3,8 @@ import { call } from '../api/client.ts'
 import type { AttributionQuality } from '../api/wire.ts'
 
 /**
- * How often the engine and version that answered for a trace agreed with reviewers in its project. This is
- * read only if the trace has an answer.
+ * How often the engine that answered for a trace, in the same version, agreed with reviewers in the trace's project.
+ * Requested only if the trace has an answer.
  */
 export const engineRecordQuery = (
   projectSlug: string | undefined,
@@ -18,7 +18,7 @@ export const engineRecordQuery = (
         signal,
       }),
     enabled: projectSlug !== undefined && answer !== undefined,
-    // The call reads up to 10,000 decisions, and one more rarely changes the result.
+    // The call reads up to 10,000 decisions, and one more decision rarely changes the result.
     staleTime: 5 * 60_000,
   })
 

@@ -5,8 +5,8 @@ import { TextLink } from '../parts/text-link.tsx'
 import { missingSpanQuery } from './queries.ts'
 
 /**
- * Says that the span in the URL isn't in the trace. If it's in another trace, as a decision that evidence quotes may be,
- * links to it there.
+ * Says that the span in the URL isn't in the trace. If the span is in another trace, links to it there: evidence can
+ * quote a decision from another trace.
  */
 export function MissingSpan({ spanId }: { spanId: string }) {
   const search = useSearch()

@@ -26,7 +26,7 @@ export function Page() {
   const { traceId = '' } = useParams<{ traceId: string }>()
   const { data: trace, error, refetch } = useQuery(traceQuery(traceId))
   usePageTitle(trace?.name ?? 'Trace')
-  // Requested together with the trace.
+  // These requests start at the same time as the request for the trace.
   useQuery(attributionsQuery(traceId))
   useQuery(errorTypesQuery(useProject()))
   useEffect(() => {

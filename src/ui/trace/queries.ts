@@ -27,7 +27,7 @@ export const traceQuery = (traceId: string) =>
       if (data.status === 'running') return FOLLOW_MS
       return data.spans.some(({ claim }) => claim !== null) && FOLLOW_CLAIM_MS
     },
-    // Another reviewer may have begun in the meantime.
+    // Another reviewer may have claimed a span in the meantime.
     refetchOnWindowFocus: ({ state: { data } }) => isFollowed(data),
   })
 
@@ -64,7 +64,7 @@ export const spanQuery = (spanId: string, etag: string) =>
     staleTime: 60_000,
   })
 
-/** A span that isn't in the trace that's shown, only to find its own trace. */
+/** A span that isn't in the displayed trace. It's read only to find its own trace. */
 export const missingSpanQuery = (spanId: string) =>
   queryOptions({
     queryKey: ['span', spanId, 'missing'],
@@ -133,7 +133,8 @@ export const attributionsQuery = (traceId: string) =>
   })
 
 /**
- * Analyzes a trace and waits for the answer. Throws a `Fault` 422 if there is no feedback, 502 if the engine failed.
+ * Analyzes a trace and waits for the answer. Throws a `Fault` 422 if there is no feedback, and a 502 if the engine
+ * failed.
  */
 export async function analyze(trace: NamedTrace, isAgain: boolean): Promise<void> {
   const headers = inProject(trace)

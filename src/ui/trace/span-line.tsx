@@ -17,17 +17,17 @@ import type { SpanRow } from './span-tree.ts'
 
 interface SpanLineProps {
   row: SpanRow<Span>
-  /** The step below it whose review it shows, if any. */
+  /** The step below the span whose review the span shows, if any. */
   reviewedAt: string | undefined
-  /** Its element's ID. */
+  /** The ID of the row's element. */
   id: string
-  /** Its index among the visible rows. */
+  /** The row's index among the visible rows. */
   index: number
   isFolded: boolean
   isChosen: boolean
-  /** Whether it is the tree's active item. */
+  /** Whether the row is the tree's active item. */
   isActive: boolean
-  /** Whether it's shown only because a descendant matches. */
+  /** Whether the row is shown only because a descendant matches. */
   isAncestorOfMatch: boolean
   hasFeedback: boolean
   /** How long the whole trace took, in milliseconds. */

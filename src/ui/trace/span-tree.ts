@@ -28,18 +28,18 @@ export interface SpanRow<Span extends TreeSpan = TreeSpan> {
   /** Milliseconds from the tree's start. Both are equal if the duration is unknown. */
   start: number
   end: number
-  /** Whether it is under the root because its parent is missing. */
+  /** Whether the span is under the root because its parent is missing. */
   isOrphan: boolean
 }
 
 export interface SpanTree<Span extends TreeSpan = TreeSpan> {
-  /** Parents before children, children in the order of the spans. */
+  /** Parents come before their children, and children are in the order of the spans. */
   rows: readonly SpanRow<Span>[]
   /** Each span's row index, by ID. */
   indexOf: ReadonlyMap<string, number>
-  /** Its start, in milliseconds since 1970. */
+  /** The tree's start, in milliseconds since 1970. */
   begin: number
-  /** From its start to the last end, in milliseconds; at least 1. */
+  /** The time from the tree's start to the last span's end, in milliseconds; at least 1. */
   length: number
 }
 
@@ -49,7 +49,7 @@ export interface TraceTime {
   durationMs: number | null
 }
 
-/** The tree of spans. If the root has no duration, it gets the trace's. */
+/** The tree of spans. If the root has no duration, it gets the trace's duration. */
 export function spanTree<Span extends TreeSpan>(spans: readonly Span[], trace: TraceTime): SpanTree<Span> {
   const { roots, childrenOf, orphans } = family(spans)
   const root = roots[0]
@@ -124,7 +124,7 @@ function family<Span extends TreeSpan>(spans: readonly Span[]) {
   for (const span of spans) adopt(span)
   const root = roots[0]
   if (orphans.size === 0) return { roots, childrenOf: named, orphans }
-  // In the order of the spans, each once.
+  // The children stay in the order of the spans, and each span appears once.
   const isChildOf = (parent: string) => (span: Span) =>
     orphans.has(span) ? parent === root?.id : span.parentSpanId === parent
   const childrenOf = new Map([...named].map(([parent, children]) => [parent, children.filter(isChildOf(parent))]))

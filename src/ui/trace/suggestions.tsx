@@ -38,7 +38,7 @@ export function Suggestions({ span }: { span: Span }) {
           errorType={suggestion.errorType === null ? null : typeName(suggestion.errorType)}
           output={output}
           button={
-            // A root may show another span's suggestions, but in the root's format, which that span's editor can't use.
+            // A root may show another span's suggestions, but in a format that the other span's editor can't use.
             mayReview === true &&
             review.reviewedBy === null &&
             suggestion.decision !== 'reset' &&

@@ -50,8 +50,8 @@ const withAllFeedback = (trace: Trace, feedback: Feedback[]): Trace => ({
 })
 
 /**
- * A trace's review state, computed from its spans with an output, as the service does. Spans that aren't loaded haven't
- * changed.
+ * A trace's review state, computed in the same way as in the service, from the spans that have an output. Spans that
+ * aren't loaded haven't changed.
  */
 function reviewOf(trace: Trace, spans: readonly Span[]): Pick<Trace, 'reviewedCount' | 'staleCount' | 'reviewState'> {
   const before = trace.spans.filter(hasOwnReview)

@@ -57,7 +57,7 @@ export function TraceHeader({ trace }: { trace: Trace }) {
   )
 }
 
-/** Goes back to the list as it was. */
+/** Goes back to the list as the reader left it. */
 export const BackLink = () => (
   <Anchor component={Link} href={listAddress()} size="xs" className={classes.back}>
     <IconArrowLeft size={14} aria-hidden /> Traces

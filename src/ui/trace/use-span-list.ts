@@ -15,7 +15,7 @@ export interface SpanListOptions {
   onEnd: (isAtEnd: boolean) => void
 }
 
-/** Holding a key moves through many spans. Only the last one opens and goes into the URL. */
+/** Holding down a key moves through many spans. Only the last span opens and goes into the URL. */
 const STAY_MS = 120
 const NOTHING: ReadonlySet<string> = new Set()
 
@@ -51,7 +51,7 @@ export function useSpanList({ tree, chosenId, onChoose, onEnd }: SpanListOptions
     setActive(id)
     onChoose(id)
   }
-  /** Runs a key's action. Returns whether the key has one. */
+  /** Runs a key's action. Returns whether the key has an action. */
   const press = (key: string): boolean => {
     const page = Math.floor((container.current?.clientHeight ?? 0) / LINE_HEIGHT) - 1
     const action = treeAction(key, { rows, index: activeIndex, isFolded, page })
@@ -97,7 +97,7 @@ function useSearch(tree: SpanTree<Span>) {
   return { typed, type, found }
 }
 
-/** Whether a span matches: by step, ID, status, review state, or kind. */
+/** Whether a span's step, ID, status, review state, or kind matches the search. */
 const isFound = (span: Span, term: string): boolean =>
   span.stepId.toLowerCase().includes(term) ||
   span.id === term ||

@@ -19,7 +19,7 @@ import classes from './trace-table.module.css'
 export interface CellContext {
   project: string | undefined
   typeName: (errorType: string) => string
-  /** The text that the list was searched for. */
+  /** The text that the reader searched for in the list. */
   contains: string | null
   onFilter: (leaf: MetadataLeaf) => void
 }
@@ -33,13 +33,13 @@ interface TraceColumn {
   isNumber?: boolean
   /** The API's name for sorting by this column. */
   sort?: string
-  /** Whether it's shown in small type. */
+  /** Whether the column is shown in small type. */
   isSmall?: boolean
   cell: (trace: TraceItem, context: CellContext) => ReactNode
 }
 
 const SHOWN_LEAVES = 4
-/** Token counts are rounded from this number on. */
+/** Token counts of at least this number are rounded. */
 const MANY_TOKENS = 100_000
 
 /** The columns that the table can show. */

@@ -71,7 +71,7 @@ export function DeleteTraces({ traces }: { traces: readonly TraceItem[] }) {
         isPending={isPending}
         error={error}
       >
-        This deletes the selected traces with their spans, reviews, and feedback. You can't undo this.
+        This deletes the selected traces, including their spans, reviews, and feedback. You can't undo this.
         {isPending && progress.total > TRACES_PER_CALL && (
           <span role="status">
             {count(progress.done)} of {count(progress.total)} deleted…

@@ -8,16 +8,16 @@ interface ListEndProps {
   /** How many traces are listed. */
   length: number
   hasMore: boolean
-  /** Whether it's the result of a search by text. */
+  /** Whether the list is the result of a search by text. */
   isSearch: boolean
   isLoading: boolean
-  /** How far back the last page searched, if it was short. */
+  /** If the last page was short, how far back its search went; otherwise, null. */
   lookedBackTo: string | null
   error: Error | null
   onMore: () => unknown
 }
 
-/** The end of the list: whether there are more traces, and how far back it searched. */
+/** The end of the list. Shows whether there are more traces, and how far back the search went. */
 export function ListEnd({ length, hasMore, isSearch, isLoading, lookedBackTo, error, onMore }: ListEndProps) {
   if (error) return <FaultAlert error={error} title="Couldn't load more" onRetry={onMore} />
   if (!hasMore) return <div className={classes.end}>{counted(length, 'trace')}</div>

@@ -8,7 +8,7 @@ export interface MetadataLeaf {
 
 /**
  * The first scalars of metadata in document order, by filter path. An array's items have the array's path.
- * Not recursive: metadata may be deep.
+ * Not recursive, because metadata may be deeply nested.
  */
 export function metadataLeaves(metadata: Json, limit: number): MetadataLeaf[] {
   const leaves: MetadataLeaf[] = []

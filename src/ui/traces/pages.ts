@@ -2,7 +2,7 @@ import type { TraceItem, TraceList } from '../api/wire.ts'
 
 /** A page of the list. */
 export interface TracePage extends TraceList {
-  /** How far back (ISO 8601) a search or a short page looked, if more pages follow; else null. */
+  /** If more pages follow, how far back (ISO 8601) a search or a short page looked; otherwise, null. */
   lookedBackTo: string | null
 }
 
@@ -10,7 +10,7 @@ export interface TracePage extends TraceList {
 const isAbove = (trace: TraceItem, other: TraceItem): boolean =>
   trace.createdAt === other.createdAt ? trace.id > other.id : trace.createdAt > other.createdAt
 
-/** New traces on the refetched first page. Traces below the last loaded one come with their own page. */
+/** New traces on the refetched first page. Leaves out traces below the last loaded trace: a later page adds them. */
 export function newTraces(pages: readonly TracePage[], newest: readonly TraceItem[]): TraceItem[] {
   const known = new Set(pages.flatMap(({ traces }) => traces.map(({ id }) => id)))
   const isWhole = pages.at(-1)?.nextCursor === null
@@ -18,7 +18,7 @@ export function newTraces(pages: readonly TracePage[], newest: readonly TraceIte
   return newest.filter(trace => !known.has(trace.id) && (isWhole || !last || isAbove(trace, last)))
 }
 
-/** Whether there may be more new traces between these and the list. */
+/** Whether there may be more new traces between the added traces and the list. */
 export const hasGap = (pages: readonly TracePage[], { traces, nextCursor }: TraceList, added: number): boolean =>
   nextCursor !== null && traces.length > 0 && added === traces.length && pages.some(page => page.traces.length > 0)
 

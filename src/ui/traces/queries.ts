@@ -6,7 +6,7 @@ import { type TraceChange, type TracePage, withChanges } from './pages.ts'
 
 const PAGE_SIZE = 50
 const POLL_MS = 5_000
-/** Readers come back to the list after reading a long trace. */
+/** The list is kept this long, because readers come back to it after reading a long trace. */
 const LIST_KEPT_MS = 30 * 60_000
 
 interface PageOptions {
@@ -27,7 +27,7 @@ function readTraces(project: string, filters: string, { cursor, limit = PAGE_SIZ
   return call<TraceList>(filters === '' ? path : `${path}&${filters}`, { signal })
 }
 
-/** A page. If it's short, it includes how far back it searched: the time of the next page's first trace. */
+/** A page. For a short page, finds out how far back it looked: the time of the next page's first trace. */
 async function readPage(project: string, filters: string, options: PageOptions): Promise<TracePage> {
   const page = await readTraces(project, filters, options)
   if (page.searchedTo !== undefined) return { ...page, lookedBackTo: page.searchedTo }

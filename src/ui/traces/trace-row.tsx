@@ -10,7 +10,7 @@ interface TraceRowProps {
   trace: TraceItem
   columns: readonly ColumnId[]
   context: CellContext
-  /** Its index in the list. */
+  /** The trace's index in the list. */
   index: number
   /** Pixels from the list's top. */
   start: number
@@ -67,7 +67,7 @@ export const TraceRow = memo(function TraceRow(props: TraceRowProps) {
   )
 })
 
-/** Follows the row's link on a click on text with a tooltip, which covers the link. */
+/** Follows the row's link when the reader clicks text that covers the link because it has a tooltip. */
 function followLink({ target, currentTarget, nativeEvent }: MouseEvent<HTMLElement>): void {
   if (target instanceof Element && target.closest('a, button, input') === null) {
     currentTarget.querySelector('a')?.dispatchEvent(new window.MouseEvent('click', nativeEvent))

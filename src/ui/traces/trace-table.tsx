@@ -23,14 +23,14 @@ interface TraceTableProps {
   /** Identifies the list. A different list starts at the top. Undefined while loading. */
   list: string | undefined
   traces: readonly TraceItem[]
-  /** On wide screens. */
+  /** The columns on wide screens. */
   columns: readonly ColumnId[]
   context: CellContext
-  /** The column's `sort` that the traces are sorted by. */
+  /** The `sort` of the column that the traces are sorted by. */
   sorted: string | null
   /** Undefined if the list can't be sorted. */
   onSort: ((sort: string | null) => void) | undefined
-  /** On wide screens. Undefined if there's no action for selected traces. */
+  /** The selection on wide screens. Undefined if there's no action for selected traces. */
   selection: Selection<TraceItem> | undefined
   /** Whether nothing is loaded yet. */
   isLoading: boolean
@@ -39,7 +39,7 @@ interface TraceTableProps {
   /** The initial scroll offset in pixels. */
   offset: number
   onScroll: (offset: number) => void
-  /** Whether the pointer is over the rows. */
+  /** Called when the pointer enters or leaves the rows. */
   onPointedAt: (isPointedAt: boolean) => void
   /** Called when the visible rows are near the end. */
   onEnd: () => void

@@ -22,7 +22,7 @@ interface NewTracesOptions {
   isFree: boolean
 }
 
-/** Polls for new traces, and updates those on the first page. */
+/** Polls for new traces, and updates listed traces that are on the first page. */
 export function useNewTraces({ project, filters, pages, isFree }: NewTracesOptions): NewTraces {
   const queryClient = useQueryClient()
   const { data: newest } = useQuery({

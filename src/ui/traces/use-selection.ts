@@ -17,7 +17,7 @@ export interface Selection<Item extends Listed> {
 }
 
 interface Chosen {
-  /** The list that the IDs were chosen in. */
+  /** The list that the IDs were chosen from. */
   list: string
   ids: ReadonlySet<string>
   /** The item that was last selected or deselected. */
@@ -28,7 +28,7 @@ const NONE: ReadonlySet<string> = new Set()
 
 const noneIn = (list: string): Chosen => ({ list, ids: NONE, lastId: null })
 
-/** Selects items in a list. A different list starts without a selection, and items that leave a list are deselected. */
+/** Selects items in a list. In a different list, nothing is selected, and items that leave a list are deselected. */
 export function useSelection<Item extends Listed>(list: string, listed: readonly Item[]): Selection<Item> {
   const [state, setState] = useState(() => noneIn(list))
   const chosen = state.list === list ? state.ids : NONE

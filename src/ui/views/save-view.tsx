@@ -11,7 +11,7 @@ interface SaveViewProps {
   page: ViewPage
   /** The current filters. */
   query: string
-  /** The names of the user's views, which saving replaces. */
+  /** The names of the user's views. Saving under one of these names replaces the view. */
   taken: readonly string[]
   onSaved: () => void
 }
