@@ -126,7 +126,7 @@ type Chai = { toEqual: (expected: unknown) => void; toBe: (expected: unknown) =>
 describe.for(contracts)('each field of %s', ([, contract]) => {
   const fields = () => variantsOf(contract.path, contract.method, sampleOf(contract).body?.(world) ?? {})
   const caller = () => (contract.scope === 'admin' ? admin() : org.owner)
-  /** The response, or the first item's result if each item has its own. */
+  /** The response, or the first item's result if each item has a separate result. */
   const call = async (body: object): Promise<ApiResponse> => {
     const path = sampleOf(contract).path(world)
     const response = await caller()[methodOf(contract)](path, body, { 'x-project-slug': 'support' })
@@ -134,7 +134,7 @@ describe.for(contracts)('each field of %s', ([, contract]) => {
   }
   const type = EVENT_TYPES[contract.path]
 
-  it('400s with its name for a value of the wrong type, and stores nothing', async ({ expect }) => {
+  it('gets a 400 that names it if its value has the wrong type, and nothing is stored', async ({ expect }) => {
     const before = await storedCounts()
     for (const { path, wrongs } of fields()) {
       for (const [kind, body] of wrongs) {
@@ -147,7 +147,7 @@ describe.for(contracts)('each field of %s', ([, contract]) => {
     expect(await storedCounts()).toEqual(before)
   })
 
-  it('400s with its name if it is required and absent', async ({ expect }) => {
+  it('gets a 400 that names it if it is required and missing', async ({ expect }) => {
     const before = await storedCounts()
     for (const { path, without } of fields()) {
       if (!without) continue
@@ -185,7 +185,9 @@ describe('an invalid event', () => {
     expect(body.results[1]).toMatchObject({ status: 202, body: { trace_id: valid.trace_id } })
   })
 
-  it('gets errors with field paths, even for faults that are found only when it is stored', async ({ expect }) => {
+  it('gets errors with field paths, even for faults that are found only when the event is stored', async ({
+    expect,
+  }) => {
     const { org, trace_id, give } = await newTrace()
     const other = aTrace()
     await org.ingest.post('/api/v1/traces', other)
@@ -208,7 +210,7 @@ describe('an invalid event', () => {
 })
 
 describe('the response to bad input', () => {
-  it('never takes the position of a JSON error from text in the body', async ({ expect }) => {
+  it('never mistakes text in the body for the position of a JSON error', async ({ expect }) => {
     for (const body of [
       '{"a": position 99}',
       '{"a": at position 99 (line 1 column 100)}',
@@ -219,7 +221,7 @@ describe('the response to bad input', () => {
     expect((await org.ingest.post('/api/v1/traces', '{"a": 1,}')).body.error).toBe('Malformed JSON at character 8')
   })
 
-  it('is short, even if there are many or long faults', async ({ expect }) => {
+  it('is short, even if there are many faults or the faults are long', async ({ expect }) => {
     const long = 'x'.repeat(7000)
     const responses = [
       await org.owner.post('/api/api-keys', { name: 'x', scopes: Array.from({ length: 50_000 }, () => 0) }),
@@ -252,7 +254,7 @@ describe('the response to bad input', () => {
 
 describe('fields with the names of built-in properties', () => {
   const NAMES = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'valueOf', 'then', 'toJSON', '']
-  /** This is parsed from JSON because __proto__ in an object literal isn't a field. */
+  /** This is parsed from JSON because __proto__ in an object literal sets the prototype, not a field. */
   const OBJECT = `{${NAMES.map(name => `"${name}":{"polluted":true}`).join()}}`
 
   const values: (readonly [
@@ -297,7 +299,7 @@ describe('fields with the names of built-in properties', () => {
   const withField = (base: object, field: string) => `${JSON.stringify(base).slice(0, -1)},"${field}":${OBJECT}}`
   const detail = async (id: string) => (await org.read.get(`/api/traces/${id}`)).body
 
-  it.for(values)('are returned as they were sent in %s', async ([, request, read], { expect }) => {
+  it.for(values)('are returned unchanged in %s', async ([, request, read], { expect }) => {
     const trace = aTrace()
     const { id } = (await org.ingest.post('/api/v1/traces', trace)).body
     const [path, body] = request(trace.trace_id)
@@ -306,7 +308,7 @@ describe('fields with the names of built-in properties', () => {
     expect(Reflect.get({}, 'polluted')).toBeUndefined()
   })
 
-  it('merge with other metadata, and keep the values from a completing call', async ({ expect }) => {
+  it('merge with other metadata, and keep their values from a completing call', async ({ expect }) => {
     const trace = aTrace({ metadata: {} })
     const call = (status: string, metadata: string) =>
       org.ingest.post(
@@ -334,18 +336,21 @@ describe('fields with the names of built-in properties', () => {
     expect(observations.map(({ key }: { key: string }) => key).sort()).toEqual(names.toSorted())
   })
 
-  it.for(['__proto__', 'constructor', 'toString'])('are unknown fields in a body: %s', async (name, { expect }) => {
-    const rejected = await org.owner.post('/api/projects', `{"slug":"x","name":"X","${name}":{"slug":"y"}}`)
-    expect(rejected.body.details).toEqual([{ path: name, message: 'is not recognized' }])
-    const trace = aTrace()
-    const ignored = `${JSON.stringify(trace).slice(0, -1)},"${name}":{"name":"other"}}`
-    const { status, body } = await org.ingest.post('/api/v1/traces', ignored)
-    expect(status).toBe(202)
-    expect((await detail(body.id)).name).toBe(trace.name)
-    const { name: _, ...nameless } = trace
-    const inherited = `${JSON.stringify(nameless).slice(0, -1)},"${name}":{"name":"other"}}`
-    expect((await org.ingest.post('/api/v1/traces', inherited)).body.details[0].path).toBe('name')
-  })
+  it.for(['__proto__', 'constructor', 'toString'])(
+    'are treated as unknown fields in a body: %s',
+    async (name, { expect }) => {
+      const rejected = await org.owner.post('/api/projects', `{"slug":"x","name":"X","${name}":{"slug":"y"}}`)
+      expect(rejected.body.details).toEqual([{ path: name, message: 'is not recognized' }])
+      const trace = aTrace()
+      const ignored = `${JSON.stringify(trace).slice(0, -1)},"${name}":{"name":"other"}}`
+      const { status, body } = await org.ingest.post('/api/v1/traces', ignored)
+      expect(status).toBe(202)
+      expect((await detail(body.id)).name).toBe(trace.name)
+      const { name: _, ...nameless } = trace
+      const inherited = `${JSON.stringify(nameless).slice(0, -1)},"${name}":{"name":"other"}}`
+      expect((await org.ingest.post('/api/v1/traces', inherited)).body.details[0].path).toBe('name')
+    },
+  )
 
   it.for([
     ['a status', '/api/v1/traces', aTrace({ status: '__proto__' }), 'status'],
@@ -359,7 +364,7 @@ describe('fields with the names of built-in properties', () => {
   })
 })
 
-/** Moves a row's status to second place, for test names. */
+/** Moves a row's status to second place, where the test titles expect it. */
 const statusSecond = <Input>([name, input, status]: readonly [string, Input, number]) => [name, status, input] as const
 
 describe('an odd query string', () => {
@@ -379,8 +384,8 @@ describe('an odd query string', () => {
     ['brackets', 'a[]=1&a[0]=2', 200],
     ['a parameter of 15 KB', `${LONG}=${LONG}`, 200],
     ['15 KB of parameters', Array.from({ length: 3000 }, (_, index) => `${index}=`).join('&'), 400],
-    ['a repeated parameter, 15 KB in all', 'a&'.repeat(7500), 400],
-    ['a repeated name, once escaped', 'a=1&%61=2', 400],
+    ['a repeated parameter, 15 KB in total', 'a&'.repeat(7500), 400],
+    ['a repeated name, escaped in one place', 'a=1&%61=2', 400],
     ['a limit with a sign', 'a=1&limit=%2B5', 400],
     ['a limit with a space', 'a=1&limit=+5', 400],
     ['an empty limit', 'a=1&limit=', 400],
@@ -396,7 +401,7 @@ describe('an odd query string', () => {
   })
 
   const lists = [
-    ['a broken unknown name', 'projectSlug=support&%zz=1', 400],
+    ['an unknown name with a broken escape', 'projectSlug=support&%zz=1', 400],
     ['a NUL in a slug', 'projectSlug=support%00', 404],
     ['bytes that are not UTF-8 in a slug', 'projectSlug=%ff', 404],
     ['a NUL in a project id', 'projectId=%00', 404],

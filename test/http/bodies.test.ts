@@ -41,7 +41,7 @@ const framings: Readonly<Record<string, Framing>> = {
   }),
 }
 
-/** The bytes in chunks, none of which ends at the limit. */
+/** Streams the bytes in chunks, none of which ends at the limit. */
 function pieces(bytes: Uint8Array): ReadableStream<Uint8Array> {
   let offset = 0
   return new ReadableStream({
@@ -102,7 +102,7 @@ describe.for(contracts)('the body of %s', ([, contract]) => {
   const limit = limitOf(contract)
   const tooLarge = { error: contract.errors?.[413] ?? 'Request body too large', code: 'too_large' }
 
-  it.for(Object.entries(framings))('is accepted up to the last byte, %s', async ([, framing], { expect }) => {
+  it.for(Object.entries(framings))('is accepted up to exactly the limit, %s', async ([, framing], { expect }) => {
     for (const size of [limit - 1, limit]) {
       const response = await post(contract, padded(contract, size), framing)
       expect(statusesOfRead(contract), response.body.error).toContain(String(response.status))
@@ -133,7 +133,7 @@ describe.for(contracts)('the body of %s', ([, contract]) => {
     expect(response.status).toBe(413)
   })
 
-  it('is rejected by its content-length only if that exceeds the limit', async ({ expect }) => {
+  it('is rejected because of its content-length only if that exceeds the limit', async ({ expect }) => {
     const claiming = (size: number) => () => ({ headers: { 'content-length': String(size) }, isChunked: true })
     expect((await post(contract, padded(contract, 0), claiming(limit + 1))).status).toBe(413)
     const response = await post(contract, padded(contract, 0), claiming(limit))
@@ -164,10 +164,10 @@ describe.for(contracts)('the body of %s', ([, contract]) => {
   })
 })
 
-/** The statuses for a body that was read: 422 if the project has the maximum number of records, such as webhooks. */
+/** The statuses for a body that was read. 422 means that the project has reached a limit, such as on webhooks. */
 const statusesOfRead = ({ responses }: Contract): string[] => [...Object.keys(responses), '422']
 
-// Traces share their path with exports. test/otlp/endpoint.test.ts covers how the service tells them apart.
+// Traces share their path with OTLP exports. test/otlp/endpoint.test.ts covers how the service distinguishes them.
 const alone = contracts.filter(([, { path }]) => path !== '/api/v1/traces')
 
 describe.for(alone)('the compressed body of %s', ([, contract]) => {
@@ -242,7 +242,7 @@ describe('the beginning of a body', () => {
   })
 
   it.for(['gzip', 'deflate', 'zstd'] as const)(
-    'is empty if a %s body inflates to too much',
+    'is empty if a %s body inflates to more than the limit',
     async (format, { expect }) => {
       expect(inflatedStart(await compressed(format, bytes), format, 1000)).toEqual(new Uint8Array())
     },

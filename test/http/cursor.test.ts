@@ -43,7 +43,7 @@ describe('a forged cursor', () => {
     ['null', 'null'],
     ['an object', '{"0":1,"1":"a","length":2}'],
     ['a list as a value', '[[1],"a"]'],
-    ['an unbounded number', '[1e999,"a"]'],
+    ['a number that overflows', '[1e999,"a"]'],
     ['half a surrogate pair', '[1,"\\ud800"]'],
     ['deep nesting', '['.repeat(5000)],
     ['invalid JSON', 'a'],
@@ -64,7 +64,7 @@ describe('a URL of the platform’s maximum length', () => {
     ['limit', '/api/traces?projectSlug=support&limit='],
     ['from', '/api/traces?projectSlug=support&from='],
     ['review', '/api/traces?projectSlug=support&review='],
-  ])('gets a 400 for its %s without a database query: %s', async ([field, path], { expect }) => {
+  ])('gets a 400 for its %s, with no database query: %s', async ([field, path], { expect }) => {
     const org = await newOrg()
     await org.bearer().get('/api/traces?projectSlug=support')
     await org.read.get('/api/projects')
@@ -84,7 +84,7 @@ describe('a URL of the platform’s maximum length', () => {
     '/api/traces?projectSlug=support&metadata.a=',
     `/api/traces?projectSlug=support&metadata.${'b'.repeat(1000)}=`,
     '/api/v1/traces/search?a=',
-  ])('takes at most one query per database: %s', async (path, { expect }) => {
+  ])('causes at most one query per database: %s', async (path, { expect }) => {
     const org = await newOrg()
     await org.bearer().get('/api/traces?projectSlug=support')
     const { bindings, counts } = countingBindings()
@@ -94,7 +94,7 @@ describe('a URL of the platform’s maximum length', () => {
   })
 
   it('leaves room for any cursor', ({ expect }) => {
-    // A cursor holds 256 characters of two escaped units each, a time and a tag, all in base64.
+    // A cursor contains up to 256 characters of two escaped units each, a time, and a tag, all encoded in base64.
     expect(Math.ceil((256 * 12 + 100) * (4 / 3))).toBeLessThan(MAX_CURSOR_LENGTH)
   })
 })

@@ -55,7 +55,7 @@ describe.for(['/healthz', '/readyz'])('%s', path => {
 })
 
 describe('/readyz', () => {
-  it('responds after one call per database if they are reachable and migrated', async ({ expect }) => {
+  it('responds after one call per database if all databases are reachable and migrated', async ({ expect }) => {
     const called: string[] = []
     const bindings = wrapBindings((binding, call) => {
       called.push(binding)
@@ -76,7 +76,7 @@ describe('/readyz', () => {
     'D1_ERROR: no such table: sweeps: SQLITE_ERROR',
     'D1_ERROR: an unknown message',
   ])(
-    'gives a 503 with Retry-After if D1 fails with %o, and does not reveal the message',
+    'returns a 503 with Retry-After if D1 fails with %o, and does not reveal the message',
     async (message, { expect }) => {
       const response = await get('/readyz', wrapBindings(failing('DB', message, Number.POSITIVE_INFINITY)))
       expect(response).toMatchObject(UNAVAILABLE)
@@ -86,7 +86,7 @@ describe('/readyz', () => {
     },
   )
 
-  it('gives a 503 while a table is missing, and then recovers', async ({ expect }) => {
+  it('returns a 503 while a table is missing, and then recovers', async ({ expect }) => {
     await env.DB.exec('alter table sweeps rename to sweeps_away')
     try {
       const response = await get('/readyz')
@@ -98,7 +98,7 @@ describe('/readyz', () => {
     expect(await get('/readyz')).toMatchObject(OK)
   })
 
-  it('gives a 503 in bounded time if D1 never responds', async ({ expect }) => {
+  it('returns a 503 in bounded time if D1 never responds', async ({ expect }) => {
     const { bindings, called } = silentBindings()
     const begin = Date.now()
     const response = await get('/readyz', bindings)

@@ -58,7 +58,7 @@ describe.for([
   ['bytes', limitedSizes],
 ] as const)('a limit in %s', ([, fields]) => {
   it.for(inAlphabets(fields))(
-    'applies to %s exactly, in %s',
+    'applies exactly to %s, in %s',
     { timeout: 20_000 },
     async ([, , character, field], { expect }) => {
       const place = await newTrace()
@@ -128,7 +128,7 @@ describe('a large value', () => {
   ]
 
   it.for(values.flatMap(value => alphabets.map(alphabet => [value[0], alphabet[0], value, alphabet[1]] as const)))(
-    'in %s is limited by the size of its JSON in bytes, in %s',
+    'in %s is limited by the byte size of its JSON, in %s',
     { timeout: 20_000 },
     async ([, , [, send, held], character], { expect }) => {
       const place = await newTrace()

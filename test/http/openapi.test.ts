@@ -94,7 +94,7 @@ describe('the OpenAPI document', () => {
     }
   })
 
-  it('names each resource once and refers to it everywhere else', async ({ expect }) => {
+  it('defines each resource once and refers to it everywhere else', async ({ expect }) => {
     const { body } = await send(new Request('https://countersign.test/openapi.json'))
     const { schemas } = body.components
     expect(Object.keys(schemas)).toEqual(expect.arrayContaining(RESOURCES))

@@ -31,7 +31,7 @@ const detailOf = async (org: Org, trace_id: string) =>
   (await org.read.get(`/api/traces/${await traceUuid(org.project.id, trace_id)}`)).body
 
 describe('a batch', () => {
-  it('has the same effects and results as the same single calls, in order', async ({ expect }) => {
+  it('has the same effects and results as single calls that are sent in the same order', async ({ expect }) => {
     const org = await newOrg()
     const { trace_id } = aTrace()
     const [span_id, observation_id] = [uuid(), uuid()]
@@ -96,7 +96,7 @@ describe('a batch', () => {
     for (const item of listed) expect(item).toMatchObject({ spanCount: 2, feedbackCount: 1 })
   })
 
-  it('is accepted just below the size limit, and gets a 413 above it', async ({ expect }) => {
+  it('is accepted just below the size limit and gets a 413 above it', async ({ expect }) => {
     const { org, trace_id, read } = await newTrace()
     const eventsWithSize = (bytes: number) => [
       event('observation', anObservation({ trace_id, data: 'x'.repeat(MAX_OBSERVATION_BYTES - 2) })),
@@ -184,11 +184,11 @@ describe('a bad event does not affect other events:', () => {
     ],
     ['feedback with an invalid rating', event('feedback', aFeedback({ rating: 2 })), 'events.1.body.rating'],
     [
-      'feedback with a labeler without a name',
+      'feedback whose labeler has no name',
       event('feedback', aFeedback({ labeller: { name: 5 } })),
       'events.1.body.labeller.name',
     ],
-  ])('%s gets a 400 with its path', async ([, bad, path], { expect }) => {
+  ])('%s gets a 400 with the path of the fault', async ([, bad, path], { expect }) => {
     const { org, trace_id, read } = await newTrace()
     const trace = aTrace()
     const results = await resultsOf(org, [
@@ -318,19 +318,24 @@ describe('the order in a batch', () => {
     ['observation', trace_id => anObservation({ trace_id, type: 'input', data: large('kept') }), 201],
     ['span', trace_id => aSpan({ trace_id }), 202],
     ['feedback', trace_id => aFeedback({ trace_id }), 201],
-  ])('puts a trace before its first %s, unless the trace already exists', async ([type, body, status], { expect }) => {
-    const org = await newOrg()
-    const { trace_id } = aTrace()
-    const events = [event(type, body(trace_id)), event('trace', aTrace({ trace_id })), event(type, body(trace_id))]
-    const [early, created, late] = await resultsOf(org, events)
-    expect(early).toMatchObject({ status: 404, body: { error: 'Trace not found', code: 'not_found' } })
-    expect([created?.status, late?.status]).toEqual([202, status])
-    const before = await detailOf(org, trace_id)
-    expect(before.spans.length - 1 + before.feedback.length + (before.spans[0].input === null ? 0 : 1)).toBe(1)
-    expect((await statusesOf(org, events)).slice(0, 2)).toEqual([status, 202])
-  })
+  ])(
+    'must put a trace before its first %s unless the trace already exists',
+    async ([type, body, status], { expect }) => {
+      const org = await newOrg()
+      const { trace_id } = aTrace()
+      const events = [event(type, body(trace_id)), event('trace', aTrace({ trace_id })), event(type, body(trace_id))]
+      const [early, created, late] = await resultsOf(org, events)
+      expect(early).toMatchObject({ status: 404, body: { error: 'Trace not found', code: 'not_found' } })
+      expect([created?.status, late?.status]).toEqual([202, status])
+      const before = await detailOf(org, trace_id)
+      expect(before.spans.length - 1 + before.feedback.length + (before.spans[0].input === null ? 0 : 1)).toBe(1)
+      expect((await statusesOf(org, events)).slice(0, 2)).toEqual([status, 202])
+    },
+  )
 
-  it('does not count a rejected event that would create a trace', async ({ expect }) => {
+  it('must put an accepted trace before its first observation, because a rejected trace does not count', async ({
+    expect,
+  }) => {
     const org = await newOrg()
     const { trace_id } = aTrace()
     const statuses = await statusesOf(org, [
@@ -342,7 +347,7 @@ describe('the order in a batch', () => {
     expect(statuses).toEqual([400, 404, 202, 201])
   })
 
-  it('decides which metadata fits, and each event’s warning names its own fields that did not', async ({ expect }) => {
+  it('decides which metadata fits, and each event’s warning lists its fields that did not fit', async ({ expect }) => {
     const org = await newOrg()
     const { trace_id } = aTrace()
     const [first, filling, completing] = await resultsOf(org, [
@@ -356,7 +361,7 @@ describe('the order in a batch', () => {
     expect([status, Object.keys(metadata)]).toEqual(['completed', ['group_id', 'customer', 'a', 'c']])
   })
 
-  it('decides how calls on one trace merge', async ({ expect }) => {
+  it('decides how calls for one trace merge', async ({ expect }) => {
     const org = await newOrg()
     const { trace_id } = aTrace()
     const call = (fields: object) => event('trace', aTrace({ trace_id, metadata: {}, ...fields }))
@@ -496,7 +501,7 @@ describe('an id repeated in a batch', () => {
     expect(observations).toHaveLength(1)
   })
 
-  it('names a separate observation on another trace', async ({ expect }) => {
+  it('identifies a separate observation on another trace', async ({ expect }) => {
     const org = await newOrg()
     const traces = [aTrace(), aTrace()]
     const observation_id = uuid()
@@ -509,7 +514,7 @@ describe('an id repeated in a batch', () => {
     for (const { trace_id } of traces) expect((await detailOf(org, trace_id)).spans[0].output).toBe(trace_id)
   })
 
-  it('costs no extra round trips for a span, no matter how often it repeats', async ({ expect }) => {
+  it('costs no extra round trips for a span, no matter how often it is repeated', async ({ expect }) => {
     const { org, trace_id, spanOf } = await newTrace()
     const span_id = uuid()
     await sendBatch(org, [])
@@ -521,7 +526,7 @@ describe('an id repeated in a batch', () => {
     expect((await spanOf(span_id)).output).toBe(MAX_BATCH_EVENTS - 1)
   })
 
-  it('costs no extra round trips for feedback, no matter how often it repeats', async ({ expect }) => {
+  it('costs no extra round trips for feedback, no matter how often it is repeated', async ({ expect }) => {
     const { org, trace_id, read } = await newTrace()
     await sendBatch(org, [])
     const { bindings, counts } = countingBindings()
@@ -560,7 +565,7 @@ describe('large values in a batch', () => {
 })
 
 describe('concurrent batches', () => {
-  it('take effect once if they are equal, and separately if they differ', async ({ expect }) => {
+  it('apply identical events once, and different events separately', async ({ expect }) => {
     const org = await newOrg()
     const { trace_id } = aTrace()
     const [span_id, observation_id] = [uuid(), uuid()]
@@ -649,7 +654,7 @@ describe('a fault in a batch', () => {
     expect(observations).toHaveLength(2)
   }
 
-  it('causes a 503 for the whole batch at any point in D1, and a retry takes effect once', async ({ expect }) => {
+  it('causes a 503 for the whole batch if it is in any D1 call, and a retry takes effect once', async ({ expect }) => {
     let faults = 0
     for (let first = 1; ; first++) {
       const org = await newOrg()
@@ -670,7 +675,7 @@ describe('a fault in a batch', () => {
   })
 
   it.for(['before', 'after'] as const)(
-    'does not affect the results if it is transient and in D1, %s the commit',
+    'does not affect the results if it is a transient D1 fault %s the commit',
     async (when, { expect }) => {
       for (let nth = 1; nth <= 7; nth++) {
         const org = await newOrg()

@@ -72,7 +72,7 @@ describe('feedback', () => {
     ])
   })
 
-  it('has a name, which stays if an update has none', async ({ expect }) => {
+  it('keeps its name if an update has none', async ({ expect }) => {
     const { give, read } = await newTrace()
     await give({ feedback_id: 'a', name: 'helpfulness', rating: 1, timestamp: TIME })
     await give({ feedback_id: 'a', rating: 0.25 })
@@ -106,7 +106,7 @@ describe('feedback', () => {
     }
   })
 
-  it('starts no attribution if it’s imported, which needs the manage scope', async ({ expect }) => {
+  it('needs the manage scope if it’s imported, and then starts no attribution', async ({ expect }) => {
     const { org, give, read, trace_id } = await newTrace()
     await org.owner.patch(`/api/projects/${org.project.id}`, { autoAttribute: true })
     const imported = { trace_id, feedback_id: 'a', rating: 0, source: 'import' }
@@ -153,24 +153,21 @@ describe('feedback', () => {
   })
 
   // A feedback_id is unique only within a database.
-  it.skipIf(isSharded)(
-    '409s with the feedback_id of another trace, until that trace is deleted',
-    async ({ expect }) => {
-      const { org, id, give } = await newTrace()
-      await give({ feedback_id: 'one' })
-      const other = aTrace()
-      await org.ingest.post('/api/v1/traces', other)
-      const labeller = { name: 'Bob', email: 'bob@example.com' }
-      const moved = { trace_id: other.trace_id, feedback_id: 'one', comment: 'moved', labeller }
-      const rejected = await org.ingest.post('/api/v1/feedback', moved)
-      expect(rejected.status).toBe(409)
-      expect(rejected.body.details[0].path).toBe('feedback_id')
-      expect((await org.owner.get('/api/users')).body.users).toEqual([])
-      await org.owner.delete(`/api/traces/${id}`)
-      expect((await org.ingest.post('/api/v1/feedback', moved)).status).toBe(201)
-      expect((await org.owner.get('/api/users')).body.users).toMatchObject([{ email: 'bob@example.com' }])
-    },
-  )
+  it.skipIf(isSharded)('409s with a feedback_id from another trace until that trace is deleted', async ({ expect }) => {
+    const { org, id, give } = await newTrace()
+    await give({ feedback_id: 'one' })
+    const other = aTrace()
+    await org.ingest.post('/api/v1/traces', other)
+    const labeller = { name: 'Bob', email: 'bob@example.com' }
+    const moved = { trace_id: other.trace_id, feedback_id: 'one', comment: 'moved', labeller }
+    const rejected = await org.ingest.post('/api/v1/feedback', moved)
+    expect(rejected.status).toBe(409)
+    expect(rejected.body.details[0].path).toBe('feedback_id')
+    expect((await org.owner.get('/api/users')).body.users).toEqual([])
+    await org.owner.delete(`/api/traces/${id}`)
+    expect((await org.ingest.post('/api/v1/feedback', moved)).status).toBe(201)
+    expect((await org.owner.get('/api/users')).body.users).toMatchObject([{ email: 'bob@example.com' }])
+  })
 
   it('belongs to the labeler’s user, or else to the key’s user, or else to the key', async ({ expect }) => {
     const { org, trace_id, give, read } = await newTrace()

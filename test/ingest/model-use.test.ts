@@ -14,7 +14,7 @@ const CALL = {
 const USAGE = { inputTokens: 412, outputTokens: 36, totalTokens: 448, cachedTokens: 256 }
 
 describe('the model, usage, and cost of a span', () => {
-  it('appear on the span, and their sums on the trace', async ({ expect }) => {
+  it('appear on the span, and the trace shows the sums', async ({ expect }) => {
     const { org, id, step, read, spanOf } = await newTrace()
     expect(await read()).toMatchObject({ usage: null, costUsd: null })
     const span_id = crypto.randomUUID()
@@ -41,7 +41,7 @@ describe('the model, usage, and cost of a span', () => {
     expect(paged.spans).toHaveLength(1)
   })
 
-  it('stay as they are if a later call omits them, and change if it does not', async ({ expect }) => {
+  it('stay as they are if a later call omits them, and change if it includes them', async ({ expect }) => {
     const { step, spanOf } = await newTrace()
     const span_id = crypto.randomUUID()
     await step({ ...CALL, span_id })
@@ -90,7 +90,7 @@ describe('the model, usage, and cost of a span', () => {
     ['usage.total_tokens', { usage: { total_tokens: MAX_TOKENS + 1 } }],
     ['cost_usd', { cost_usd: -0.1 }],
     ['cost_usd', { cost_usd: MAX_COST_USD + 1 }],
-  ] as const)('are rejected with the name of an invalid %s', async ([path, fields], { expect }) => {
+  ] as const)('get an error that names an invalid %s', async ([path, fields], { expect }) => {
     const { org, trace_id } = await newTrace()
     const span = { trace_id, span_id: crypto.randomUUID(), step_id: 's', timestamp: '2026-11-20T10:00:00.000Z' }
     const { status, body } = await org.ingest.post('/api/v1/spans', { ...span, ...fields })
@@ -109,7 +109,7 @@ describe('the model, usage, and cost in telemetry', () => {
     'gen_ai.usage.cost': 0.5,
   }
 
-  it('appear on the call, and do not count again for the agent around it', async ({ expect }) => {
+  it('appear on the call, and are not counted again for the agent around it', async ({ expect }) => {
     const { org, span, read } = await newRun()
     const root = { spanId: aHexSpanId(), attributes: { ...call, 'gen_ai.operation.name': 'invoke_agent' } }
     const child = span({ parentSpanId: root.spanId, start: 10, attributes: call })
@@ -157,7 +157,7 @@ describe('the model, usage, and cost of a trace', () => {
     ['the first by name', [{ model: 'b' }, { model: 'a' }], 'a'],
     ['not the unnamed one', [{ model: 'b' }, tokens(1, 100)], 'b'],
     ['none', [tokens(1, 100)], null],
-  ] as const)('name one model: %s', async ([, calls, model], { expect }) => {
+  ] as const)('include only one model: %s', async ([, calls, model], { expect }) => {
     const { org, step, read } = await newTrace()
     for (const call of calls) await step(call)
     expect(await read()).toMatchObject({ model })
@@ -165,7 +165,7 @@ describe('the model, usage, and cost of a trace', () => {
     expect(traces).toMatchObject([{ model }])
   })
 
-  it('are the same in the list', async ({ expect }) => {
+  it('are the same in the list of traces', async ({ expect }) => {
     const { org, step, read } = await newTrace()
     await newTrace(org)
     for (let call = 0; call < 3; call++) await step(CALL)
@@ -188,7 +188,7 @@ describe('the model, usage, and cost of a trace', () => {
       1,
     ],
     ['repeats a call without a cost', { ...tokens(10, 2), cost_usd: 5 }, [tokens(10, 2)], 10, 5],
-    ['has a call of its own', { ...tokens(11, 2), cost_usd: 5 }, [{ ...tokens(10, 2), cost_usd: 1 }], 21, 6],
+    ['makes a separate call', { ...tokens(11, 2), cost_usd: 5 }, [{ ...tokens(10, 2), cost_usd: 1 }], 21, 6],
     ['has no usage', { model: 'a' }, [{ ...tokens(10, 2), cost_usd: 1 }], 10, 1],
   ] as const)('count a call once if the span above %s', async ([, above, below, inputTokens, costUsd], { expect }) => {
     const { step, read } = await newTrace()

@@ -10,7 +10,7 @@ import { newTrace } from '../support/trace.ts'
 
 const uuid = () => crypto.randomUUID()
 
-/** The calls that can name a span, with how to send each one and read back its span. */
+/** The calls that can refer to a span, with how to send each one and read back its span. */
 const KINDS = {
   feedback: {
     path: '/api/v1/feedback',
@@ -46,11 +46,11 @@ async function twoTraces() {
 
 const KIND_NAMES = ['feedback', 'observation', 'large observation'] as const
 
-describe.for(KIND_NAMES)('%s that names a span', kindName => {
+describe.for(KIND_NAMES)('%s that refers to a span', kindName => {
   const { path, body, shown } = KINDS[kindName]
   const type = path.endsWith('feedback') ? 'feedback' : 'observation'
 
-  it('shows the root until the span arrives, and then the span', async ({ expect }) => {
+  it('shows the root until the span arrives, and then shows the span', async ({ expect }) => {
     const { org, id, trace_id, step } = await newTrace()
     const root = await rootSpanUuid(org.project.id, trace_id)
     const span_id = uuid()
@@ -60,7 +60,7 @@ describe.for(KIND_NAMES)('%s that names a span', kindName => {
     expect(await shown({ org, id, trace_id })).toBe(span_id)
   })
 
-  it('409s for a span in another trace until that trace is deleted', async ({ expect }) => {
+  it('gets a 409 for a span in another trace until that trace is deleted', async ({ expect }) => {
     const { org, id, trace_id, other } = await twoTraces()
     const span_id = uuid()
     await org.ingest.post('/api/v1/spans', aSpan({ trace_id: other.trace_id, span_id }))
@@ -74,7 +74,7 @@ describe.for(KIND_NAMES)('%s that names a span', kindName => {
     expect(await shown({ org, id, trace_id })).toBe(await rootSpanUuid(org.project.id, trace_id))
   })
 
-  it('409s for the root of another trace, and accepts its own trace’s root', async ({ expect }) => {
+  it('gets a 409 for the root of another trace, but may refer to its own trace’s root', async ({ expect }) => {
     const { org, id, trace_id, other } = await twoTraces()
     const rootOf = (traceId: string) => rootSpanUuid(org.project.id, traceId)
     const name = async (span_id: string) => (await org.ingest.post(path, body({ trace_id, span_id }))).status
@@ -115,7 +115,7 @@ describe.for(KIND_NAMES)('%s that names a span', kindName => {
   })
 
   it.for(['span', 'root'] as const)(
-    'keeps its effect in a batch if a later event gives the %s to another trace',
+    'keeps its effect in a batch if a later event adds the %s to another trace',
     async (what, { expect }) => {
       const { org, id, trace_id } = await newTrace()
       const other = await aTraceBeside(id, org.project)
@@ -133,7 +133,7 @@ describe.for(KIND_NAMES)('%s that names a span', kindName => {
     },
   )
 
-  it('uses the first valid span if its id is repeated in a batch', async ({ expect }) => {
+  it('uses the first valid span if its own id is repeated in a batch', async ({ expect }) => {
     const { org, id, trace_id, other, step } = await twoTraces()
     const [mine, theirs] = [uuid(), uuid()]
     await step({ span_id: mine })
@@ -144,7 +144,7 @@ describe.for(KIND_NAMES)('%s that names a span', kindName => {
       event(type, body({ ...sameId, span_id: mine })),
       event(type, body({ ...sameId, span_id: theirs })),
     ])
-    // An observation keeps its first body, but an update would move feedback.
+    // An observation keeps its first body, so the last event changes nothing. For feedback, it would change the span.
     expect(statuses).toEqual(type === 'observation' ? [409, 201, 201] : [409, 201, 409])
     expect(await shown({ org, id, trace_id })).toBe(mine)
   })
@@ -180,7 +180,7 @@ describe.for(KIND_NAMES)('%s that names a span', kindName => {
 })
 
 describe('a predictable id', () => {
-  it('cannot be taken from a telemetry span by another project', async ({ expect }) => {
+  it('cannot be taken by another project from a telemetry span', async ({ expect }) => {
     const { org, other, projectTwo } = await twoProjects()
     const [traceId, spanId] = [aHexTraceId(), 'bbbbbbbbbbbbbbbb']
     const span_id = await exportedSpanUuid(org.project.id, traceId, spanId)
@@ -199,7 +199,7 @@ describe('a predictable id', () => {
     expect((await org.ingest.post('/api/v1/feedback', feedback)).status).toBe(201)
   })
 
-  it('cannot be taken from a root by another project', async ({ expect }) => {
+  it('cannot be taken by another project from a root span', async ({ expect }) => {
     const { org, other, projectTwo } = await twoProjects()
     const trace = aTrace({ name: 'real' })
     const span_id = await rootSpanUuid(org.project.id, trace.trace_id)

@@ -35,7 +35,7 @@ const FULL = {
 
 const nulls = (type: Type): object => Object.fromEntries(Object.keys(FULL[type]).map(field => [field, null]))
 
-/** Each call without any optional field. */
+/** Each call with none of its optional fields. */
 const BARE = {
   trace: (trace_id: string) => aTrace({ trace_id, status: 'completed', metadata: undefined }),
   span: (trace_id: string) => aSpan({ trace_id, span_id: SPAN_ID, input: undefined, output: undefined }),

@@ -110,7 +110,9 @@ describe('the raw observations on a trace', () => {
     }
   })
 
-  it('keep their order across pages, even from one batch with the same timestamp', async ({ expect }) => {
+  it('keep their order across pages, even if they are from one batch and have the same timestamp', async ({
+    expect,
+  }) => {
     const { org, trace_id } = await newTrace()
     const numbers = Array.from({ length: 1000 }, (_, index) => index)
     await resultsOf(
@@ -168,7 +170,7 @@ describe('the raw observations on a trace', () => {
     expect(pages.flat().every(({ data }) => data === big)).toBe(true)
   })
 
-  it('form an empty list for an empty trace', async ({ expect }) => {
+  it('are an empty list for an empty trace', async ({ expect }) => {
     const { org, trace_id } = await newTrace()
     expect((await list(org, trace_id)).body).toEqual({ observations: [], next_cursor: null })
   })

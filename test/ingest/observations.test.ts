@@ -112,7 +112,7 @@ describe('an observation', () => {
     expect((await span()).output).toEqual(data)
   })
 
-  it('keeps the IEEE 754 value of its numbers, not their spelling', async ({ expect }) => {
+  it('keeps the IEEE 754 values of its numbers, not their notation', async ({ expect }) => {
     const { org, trace_id, span } = await newTrace()
     const data = '[1.0, 1e2, -0.0, 9007199254740993, 0.1000000000000000055, 1e-400]'
     const body = `{"trace_id":"${trace_id}","type":"output","timestamp":"${TIME}","data":${data}}`
@@ -133,7 +133,7 @@ describe('an observation', () => {
   it.for([
     ['ASCII', 'x'],
     ['4-byte UTF-8', '😀'],
-  ] as const)('is limited by the size of its JSON in bytes, in %s', async ([, character], { expect }) => {
+  ] as const)('is limited by the byte size of its JSON, in %s', async ([, character], { expect }) => {
     const { observe, span } = await newTrace()
     const bytes = new TextEncoder().encode(character).byteLength
     const bodyWithSize = (size: number) =>
@@ -148,7 +148,7 @@ describe('an observation', () => {
   })
 
   it.for([INLINE_BYTES - 1, INLINE_BYTES, INLINE_BYTES + 1, INLINE_BYTES * 40])(
-    'reads the same at %i bytes, in D1 or in R2',
+    'is read back unchanged at %i bytes, whether from D1 or R2',
     async (size, { expect }) => {
       const { observe, span } = await newTrace()
       const data = { text: 'é'.repeat((size - 11) >> 1) + 'x'.repeat((size - 11) % 2) }
@@ -266,30 +266,33 @@ describe('an observation on a trace with 20,000 observations', () => {
     ['null as an output', { type: 'output', data: null }],
     ['an output for a step', { type: 'output', isOfStep: true }],
     ['an output that is sent again', { type: 'output', observation_id: crypto.randomUUID(), isAgain: true }],
-  ])('reads no more rows than on a trace with one: %s', async ([, { isOfStep, isAgain, ...fields }], { expect }) => {
-    const rowsFor = async (count: number) => {
-      const { org, id, trace_id, step, observe } = await newTrace()
-      const span_id = isOfStep ? crypto.randomUUID() : undefined
-      if (span_id) await step({ span_id })
-      // A seek that ends at the last row of a table reads one fewer row, so this span comes last.
-      await step({ span_id: 'ffffffff-ffff-4fff-bfff-ffffffffffff' })
-      if (isAgain) await observe(fields)
-      await stored
-        .prepare(
-          `with n(i) as (select 1 union all select i + 1 from n where i < ?)
+  ])(
+    'reads no more rows than on a trace with one observation: %s',
+    async ([, { isOfStep, isAgain, ...fields }], { expect }) => {
+      const rowsFor = async (count: number) => {
+        const { org, id, trace_id, step, observe } = await newTrace()
+        const span_id = isOfStep ? crypto.randomUUID() : undefined
+        if (span_id) await step({ span_id })
+        // A seek that ends at the last row of a table reads one fewer row, so this span comes last.
+        await step({ span_id: 'ffffffff-ffff-4fff-bfff-ffffffffffff' })
+        if (isAgain) await observe(fields)
+        await stored
+          .prepare(
+            `with n(i) as (select 1 union all select i + 1 from n where i < ?)
          insert into observations (trace_key, id, type, data, timestamp, received_at)
          select key, 'many-' || i, 'output', '"Earlier"', 0, 0 from traces cross join n where id = ? and deleted_at is null`,
-        )
-        .bind(count, id)
-        .run()
-      const observation = anObservation({ trace_id, span_id, ...fields })
-      await org.bearer().get('/api/projects')
-      return rowsReadBy(async bindings => {
-        expect((await org.bearer(bindings).post('/api/v1/observations', observation)).status).toBe(201)
-      })
-    }
-    const few = await rowsFor(1)
-    expect(few).toBeLessThan(60)
-    expect(await rowsFor(20_000)).toBe(few)
-  })
+          )
+          .bind(count, id)
+          .run()
+        const observation = anObservation({ trace_id, span_id, ...fields })
+        await org.bearer().get('/api/projects')
+        return rowsReadBy(async bindings => {
+          expect((await org.bearer(bindings).post('/api/v1/observations', observation)).status).toBe(201)
+        })
+      }
+      const few = await rowsFor(1)
+      expect(few).toBeLessThan(60)
+      expect(await rowsFor(20_000)).toBe(few)
+    },
+  )
 })

@@ -22,7 +22,7 @@ describe('observations fold over a span’s given values:', () => {
       { input: { a: 1, b: 2, c: 3 } },
     ],
     [
-      'other inputs become a list that starts with the given one',
+      'other inputs become a list that starts with the given input',
       { input: 'a' },
       [input({ b: 1 }), input(null)],
       { input: ['a', { b: 1 }, null] },
@@ -114,7 +114,7 @@ describe('the etag of a span', () => {
 
   it.for([
     ['does not change when the same large output is sent again, as in a retry', large('a'), 'stays'],
-    ['changes with a large output that starts the same', large('b'), 'changes'],
+    ['changes with a large output that starts the same way', large('b'), 'changes'],
   ] as const)('%s', async ([, output, what], { expect }) => {
     const { step, spanOf } = await newTrace()
     await step({ span_id: SPAN_ID, output: large('a') })
@@ -168,7 +168,7 @@ describe('a span is reviewable if it has an output', () => {
     ['observed before the span arrived', [observed('a'), given()], 1],
     ['observed as a large value before the span arrived', [observed(large('a')), given()], 1],
     ['observed before the span arrived with a null output', [observed('a'), given(null)], 1],
-    ['observed before the span arrived repeatedly', [observed('a'), given(), given()], 1],
+    ['observed before the span arrived and was sent again', [observed('a'), given(), given()], 1],
     ['observed only as null, before the span arrived', [observed(null), given()], 0],
     ['observed only as null, after the span arrived', [given(), observed(null)], 0],
     ['observed as an input and a state', [observed('a', 'input'), given(), observed('a', 'state')], 0],

@@ -36,7 +36,7 @@ describe('a span', () => {
     ['a parent that is not a UUID', { parent_span_id: 'one' }, 'parent_span_id'],
     ['itself as its parent', { span_id: SPAN_ID, parent_span_id: SPAN_ID }, 'parent_span_id'],
     [
-      'itself as its parent in upper case',
+      'itself as its parent, in upper case',
       { span_id: SPAN_ID, parent_span_id: SPAN_ID.toUpperCase() },
       'parent_span_id',
     ],
@@ -181,7 +181,7 @@ describe('a span that is sent again', () => {
       { input: { a: 1 }, output: { b: 1 }, status: 'ok', durationMs: 5, parentSpanId: PARENT_ID },
     ],
     ['keeps a value if null is sent for it', { input: null, output: null }, { input: { a: 1 }, output: { b: 1 } }],
-    ['replaces a whole object', { input: { c: 1 } }, { input: { c: 1 }, output: { b: 1 } }],
+    ['replaces an entire object', { input: { c: 1 } }, { input: { c: 1 }, output: { b: 1 } }],
     ['replaces all of its metadata', { metadata: { y: { z: 2 } } }, { metadata: { y: { z: 2 } } }],
     ['removes its metadata if an empty object is sent', { metadata: {} }, { metadata: {} }],
     [
@@ -189,7 +189,7 @@ describe('a span that is sent again', () => {
       { parent_span_id: SPAN_ID.replace(/a$/, 'c') },
       { parentSpanId: SPAN_ID.replace(/a$/, 'c') },
     ],
-    ['moves in time', { timestamp: timeAfter(-5) }, { createdAt: timeAfter(-5) }],
+    ['changes its timestamp', { timestamp: timeAfter(-5) }, { createdAt: timeAfter(-5) }],
     ['may have a duration of 0', { duration_ms: 0 }, { durationMs: 0 }],
     ['replaces a small value with a large one', { output: large('new') }, { output: large('new') }],
   ] as const)('%s', async ([, fields, expected], { expect }) => {
@@ -267,7 +267,7 @@ describe('the spans in a trace', () => {
     expect((await read()).spanCount).toBe(51)
   })
 
-  it('appear below their parents, which may come later, or below the root if the parents never come', async ({
+  it('appear below their parents, which may arrive later, or below the root if the parents never arrive', async ({
     expect,
   }) => {
     const { step, read, trace_id, org } = await newTrace()
@@ -316,7 +316,7 @@ describe('the spans in a trace', () => {
   })
 
   it.for(['/api/v1/spans', '/api/v1/feedback'] as const)(
-    'are accepted while another trace that has the same id is deleted: %s',
+    'are accepted while another trace that has their id is being deleted: %s',
     async (path, { expect }) => {
       const own = await newTrace()
       const { org } = own
@@ -382,7 +382,7 @@ describe('the root span', () => {
     expect(await spanOf(root)).toMatchObject(spans[0])
   })
 
-  it('treats observations that name it like those that name no span', async ({ expect }) => {
+  it('treats observations that include its id like those without a span id', async ({ expect }) => {
     const { org, trace_id, observe, span } = await newTrace()
     const root = await rootSpanUuid(org.project.id, trace_id)
     await observe({ type: 'input', data: { a: 1 } })
@@ -401,7 +401,9 @@ describe('the root span', () => {
 })
 
 describe('a span_id', () => {
-  it('409s on another trace in the organization, in any project, until its trace is deleted', async ({ expect }) => {
+  it('gets a 409 on another trace in any project in the organization until its own trace is deleted', async ({
+    expect,
+  }) => {
     const { org, id, step, spanOf } = await newTrace()
     const span_id = crypto.randomUUID()
     await step({ span_id, output: 'first' })
@@ -481,7 +483,7 @@ describe('a prompt_version_id', () => {
     },
   )
 
-  it('may be any version of the project’s prompts, active or not, and stays if it is not sent again', async ({
+  it('may be any version of any prompt in the project, active or not, and stays if it is not sent again', async ({
     expect,
   }) => {
     const { org, step, spanOf } = await newTrace()
@@ -492,7 +494,7 @@ describe('a prompt_version_id', () => {
     expect((await spanOf(SPAN_ID)).promptVersionId).toBe(prompt.versionId)
   })
 
-  it('remains after its prompt is deleted, and only its own span may be sent with it again', async ({ expect }) => {
+  it('remains after its prompt is deleted, and may then be sent again only with the same span', async ({ expect }) => {
     const { org, step, spanOf, span } = await newTrace()
     const text = { projectSlug: 'support', stepId: 'a', content: 'v1' }
     const prompt = (await org.owner.post('/api/prompts', text)).body
@@ -506,8 +508,8 @@ describe('a prompt_version_id', () => {
       expect((await step({ span_id, ...deletedVersion, status: 'error' })).status).toBe(202)
       expect(await spanOf(span_id)).toMatchObject({ status: 'error', promptVersionId: prompt.versionId })
     }
-    // The version is rejected for a new span, a span without a version, a span with a different version, and the same
-    // id elsewhere.
+    // The version is rejected for a new span, a span without a version, a span with a different version, and a span
+    // with the same id in another organization.
     const elsewhere = (await newTrace()).step
     expect((await step({ span_id: SPAN_ID, prompt_version_id: again.versionId })).status).toBe(202)
     for (const response of [
@@ -527,7 +529,7 @@ describe('a prompt_version_id', () => {
     const prompt = (await org.owner.post('/api/prompts', { projectSlug: 'support', stepId: 'a', content: 'v1' })).body
     for (const [output, status] of [
       ['small', 202],
-      // Large values need the trace to be stored.
+      // Large values are stored only if the trace already exists.
       [large(''), 404],
     ]) {
       const trace = aTrace()
@@ -585,10 +587,10 @@ describe('large values in a span', () => {
 describe('the updatedAt of a trace', () => {
   it.for([
     ['changes with a span', 'span', {}, true],
-    ['changes with a span that is sent again', 'span', { span_id: SPAN_ID }, true],
+    ['changes when a span is sent again', 'span', { span_id: SPAN_ID }, true],
     ['does not change with a rejected span', 'span', { prompt_version_id: SPAN_ID }, false],
     [
-      'does not change with an existing span that is rejected',
+      'does not change with a rejected update to a span',
       'span',
       { span_id: SPAN_ID, prompt_version_id: SPAN_ID },
       false,
@@ -608,7 +610,7 @@ describe('the updatedAt of a trace', () => {
     expect((await org.read.get('/api/traces?projectSlug=support')).body.traces).toMatchObject([{ id, updatedAt: now }])
   })
 
-  it('does not change on either trace if a span is rejected because it belongs to the other', async ({ expect }) => {
+  it('does not change on either trace if one trace’s span is rejected on the other', async ({ expect }) => {
     const { step, read, org, id: own } = await newTrace()
     await step({ span_id: SPAN_ID })
     const other = await aTraceBeside(own, org.project)
@@ -636,7 +638,7 @@ describe('a D1 fault', () => {
     (['before', 'after'] as const).map(when => [kind, when] as const),
   )
 
-  it.for(cases)('does not affect a %s if it is transient, %s the commit', async ([kind, when], { expect }) => {
+  it.for(cases)('does not affect a %s if it is transient and %s the commit', async ([kind, when], { expect }) => {
     const { org, trace_id, read } = await newTrace()
     const [path, fields, status] = calls[kind]
     await org.bearer().post(path, {})
@@ -657,7 +659,7 @@ describe('a D1 fault', () => {
   })
 
   it.for(cases)(
-    'gives a 503 to a %s if it lasts, %s the commit, and the retry takes effect once',
+    'causes a 503 for a %s if it starts %s the commit and lasts, and a retry takes effect once',
     async ([kind, when], { expect }) => {
       const { org, trace_id, read } = await newTrace()
       const [path, fields, status] = calls[kind]
@@ -667,8 +669,8 @@ describe('a D1 fault', () => {
       expect(failed.status).toBe(503)
       expect(Number(failed.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
       const retried = await org.ingest.post(path, body)
-      // The feedback exists already, because only the first response was lost. With several databases, that response
-      // was about the labeler.
+      // The feedback already exists, because it was committed and only the response was lost. With several databases,
+      // the lost response was to the write of the labeler, before the feedback was written.
       expect(retried.status).toBe(kind === 'feedback' && when === 'after' && !isSharded ? 200 : status)
       const { spans, feedback } = await read()
       expect([spans.length - 1, feedback.length]).toEqual([status === 202 ? 1 : 0, kind === 'feedback' ? 1 : 0])

@@ -37,7 +37,7 @@ describe('a trace', () => {
     ['metadata that is too large', { metadata: { a: 'x'.repeat(MAX_METADATA_BYTES - 7) } }, 'metadata'],
     ['a negative duration', { duration_ms: -1 }, 'duration_ms'],
     ['a duration that is not an integer', { duration_ms: 1.5 }, 'duration_ms'],
-    ['a duration past exact integers', { duration_ms: 2 ** 53 }, 'duration_ms'],
+    ['a duration above the largest exact integer', { duration_ms: 2 ** 53 }, 'duration_ms'],
   ] as const)('400s for %s', async ([, fields, path], { expect }) => {
     const org = await newOrg()
     const response = await org.ingest.post('/api/v1/traces', aTrace(fields))
@@ -88,7 +88,7 @@ describe('a trace', () => {
     const org = await newOrg()
     const trace = aTrace({ metadata: {} })
     const names = Array.from({ length: 20 }, (_, index) => `field${index}`)
-    // A call that lost too many races gets a 503, and the client sends it again.
+    // A call that loses too many races gets a 503, and the client sends it again.
     const send = async (name: string): Promise<ApiResponse> => {
       const response = await org.ingest.post('/api/v1/traces', { ...trace, metadata: { [name]: 1 } })
       return response.status === 503 ? send(name) : response
@@ -100,7 +100,7 @@ describe('a trace', () => {
     }
   })
 
-  it('warns which metadata is not searchable, each time it is sent', async ({ expect }) => {
+  it('warns about metadata that is not searchable, each time it is sent', async ({ expect }) => {
     const org = await newOrg()
     const metadata = Object.fromEntries(
       Array.from({ length: MAX_SEARCHABLE_FIELDS + 1 }, (_, index) => [`f${index}`, 1]),
@@ -132,7 +132,7 @@ describe('calls for one trace merge:', () => {
     ['the completing call may come first', [completed, running], { status: 'completed' }],
     ['a running call has no duration', [{ ...running, duration_ms: 5 }], { durationMs: null }],
     [
-      'a first completing call without a duration leaves none',
+      'the duration stays null if the first completing call has none',
       [completed, { ...completed, duration_ms: 9 }],
       { durationMs: null },
     ],
@@ -184,7 +184,7 @@ describe('calls for one trace merge:', () => {
   const ofKilobytes = (kilobytes: number) => 'x'.repeat(1024 * kilobytes)
   it.for([
     [
-      'completes the trace, keeps the existing fields and adds those that fit',
+      'completes the trace, keeps the existing fields, and adds those that fit',
       [{ metadata: { a: ofKilobytes(40) } }, { ...completed, duration_ms: 7, metadata: { b: ofKilobytes(40), c: 1 } }],
       { status: 'completed', durationMs: 7, metadata: { a: ofKilobytes(40), c: 1 } },
       ['b'],
@@ -202,7 +202,7 @@ describe('calls for one trace merge:', () => {
       [],
     ],
     [
-      'adds fields in the order sent',
+      'adds fields in the order in which they were sent',
       [{ metadata: { a: ofKilobytes(30) } }, { metadata: { b: ofKilobytes(30), c: ofKilobytes(30) } }],
       { metadata: { a: ofKilobytes(30), b: ofKilobytes(30) } },
       ['c'],
@@ -249,7 +249,7 @@ describe('calls for one trace merge:', () => {
     expect((await afterCalls([...calls.slice(0, 1), longer])).metadata).not.toHaveProperty('b')
   })
 
-  it('a warning names some of the fields that were left out and counts the others', async ({ expect }) => {
+  it('a warning lists some of the fields that were left out and counts the others', async ({ expect }) => {
     const org = await newOrg()
     const trace = aTrace({ metadata: { a: ofKilobytes(60) } })
     await org.ingest.post('/api/v1/traces', trace)

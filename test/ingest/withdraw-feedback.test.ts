@@ -41,7 +41,7 @@ describe('withdrawn feedback', () => {
     expect(await negatives()).toBe(0)
   })
 
-  it('gives a 404 afterward, and a new record if it is sent again', async ({ expect }) => {
+  it('returns a 404 afterward, and becomes a new record if it is sent again', async ({ expect }) => {
     const { org, give, read } = await newTrace()
     await give({ feedback_id: 'a', rating: 'negative', comment: 'first' })
     expect((await org.ingest.delete(`${withdraw}a`)).status).toBe(200)
@@ -78,7 +78,7 @@ describe('withdrawn feedback', () => {
     expect((await read()).feedback).toEqual([])
   })
 
-  it('must be withdrawn in its own project', async ({ expect }) => {
+  it('can be withdrawn only in its own project', async ({ expect }) => {
     const { org, give, read } = await newTrace()
     await give({ feedback_id: 'a' })
     await org.owner.post('/api/projects', { slug: 'second', name: 'Second' })
@@ -97,7 +97,7 @@ describe('withdrawn feedback', () => {
     expect((await read()).feedback).toHaveLength(1)
   })
 
-  it('gives a 404 after its trace is deleted', async ({ expect }) => {
+  it('returns a 404 after its trace is deleted', async ({ expect }) => {
     const { org, id, give } = await newTrace()
     await give({ feedback_id: 'a' })
     await org.owner.delete(`/api/traces/${id}`)

@@ -82,7 +82,7 @@ describe('outputs', () => {
     expect((await insights(org, '1970-01-01', '1970-01-02')).outputs.total).toBe(0)
   })
 
-  it('leave the counts when their trace is deleted, by a call or by retention', async ({ expect }) => {
+  it('are removed from the counts when their trace is deleted by a call or by retention', async ({ expect }) => {
     const org = await newOrg()
     const [{ id }] = [await traced(org), await traced(org), await traced(org, at('2026-01-05'))]
     await cron()
@@ -129,7 +129,7 @@ describe('outputs', () => {
     await traced(other)
     const first = await cron()
     expect((await insights(org)).outputs).toEqual({ total: 0, reviewed: 0, countedAt: null })
-    // Other tenants don't wait for this one.
+    // Other tenants don't wait for this tenant.
     expect((await insights(other)).outputs.total).toBe(1)
     for (let run = 0; run < 3; run++) await cron(env, 60_000)
     expect((await insights(org)).outputs).toEqual({
@@ -166,7 +166,7 @@ describe('outputs', () => {
     expect((await insights(org)).outputs.reviewed).toBe(1)
   })
 
-  it('are counted less often for a large day', async ({ expect }) => {
+  it('are counted less often if their day is large', async ({ expect }) => {
     const org = await newOrg()
     const [late, ...traces] = await tracesTogether(org.project, 201, { timestamp: at(), metadata: {} })
     await resultsOf(
@@ -185,7 +185,7 @@ describe('outputs', () => {
     expect((await countedAt()) > first).toBe(true)
   })
 
-  it('cost 6 rows read per trace with one span, and nothing if nothing is new', async ({ expect }) => {
+  it('cost 6 row reads for each trace with one span, and none if nothing is new', async ({ expect }) => {
     const org = await newOrg()
     await cron(env, 2 * DAY_MS)
     await cron(env, 2 * DAY_MS)
@@ -202,7 +202,7 @@ describe('outputs', () => {
     // Each trace costs three more rows once, to mark its day as changed.
     expect(await rowsReadBy(cron)).toBeLessThan(idle + 300 * (6 + 3) + 100)
     expect((await insights(org)).outputs.total).toBe(300)
-    // All of cron's passes, each of which reads a few rows. With shards, it also looks at the copies.
+    // Each of cron's passes reads a few rows. With shards, cron also reads from the copies.
     expect(idle).toBeLessThan(isSharded ? 400 : 60)
   })
 
@@ -229,10 +229,10 @@ describe('outputs', () => {
     }
     const { bindings, counts } = countingBindings()
     await cron(bindings)
-    // Includes what cron does besides counting. The free plan allows 50.
+    // This includes cron's other queries. The free plan allows 50 queries.
     expect(counts.d1RoundTrips).toBeLessThan(36 * databases.length)
     const { total } = (await insights(org, '2026-03-01', '2026-05-01')).outputs
-    // Days from other tests may have been due for longer, and so come first.
+    // Days from other tests may have been due for longer, so they come first.
     expect(total > COUNTED_DAYS / 2 && total <= COUNTED_DAYS).toBe(true)
     await cron(env, 60_000)
     expect((await insights(org, '2026-03-01', '2026-05-01')).outputs.total).toBe(days.length)

@@ -87,7 +87,7 @@ describe('tokens, cost, and durations', () => {
     )
   })
 
-  it('from telemetry are counted once: not for the agent around a call, nor for a repeated export', async ({
+  it('from telemetry are counted once: not again for the agent around a call or for a repeated export', async ({
     expect,
   }) => {
     const { org, span } = await newRun()
@@ -126,7 +126,7 @@ describe('tokens, cost, and durations', () => {
     expect(found.versions).toMatchObject([{ duration: { count: 1 } }])
   })
 
-  it('are subtracted if their trace is deleted, and stay if retention deletes it', async ({ expect }) => {
+  it('are subtracted if a call deletes their trace, but stay if retention deletes it', async ({ expect }) => {
     const { org, id, step } = await newTrace()
     const kept = await newTrace(org)
     await step(call(1, 1, 1))
@@ -188,7 +188,7 @@ describe('tokens, cost, and durations', () => {
     expect((await insights(org)).versions).toMatchObject([{ duration: { count } }])
   })
 
-  it('are in the same buckets as in JavaScript', async ({ expect }) => {
+  it('are put in the same buckets by SQL as by JavaScript', async ({ expect }) => {
     const { org, step } = await newTrace()
     const durations = [0, 1, 2, 3, 10, 1000, 60_000, 86_400_000]
     for (const duration_ms of durations) await step({ step_id: 'a', duration_ms })

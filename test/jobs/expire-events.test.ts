@@ -13,7 +13,7 @@ import { stored } from '../support/database.ts'
 import { newOrg, type Org } from '../support/org.ts'
 import { newWebhooks, storeEvent, withoutQueue } from '../support/webhooks.ts'
 
-// A pass ends at the first event that's too young to delete.
+// A pass stops at the first event that's too new to delete, so each test starts without events.
 beforeEach(() =>
   stored.batch([stored.prepare('delete from webhook_events'), stored.prepare('delete from webhook_deliveries')]),
 )
@@ -25,7 +25,7 @@ async function pass(): Promise<void> {
   await sweep(withoutQueue(), now)
 }
 
-/** Stores an event that has reached the maximum age, or is older. */
+/** Stores an event that is older than the maximum age by the given time. */
 const store = (org: Org, olderBy: number, fields: object = {}) =>
   storeEvent(org, { projectId: org.project.id, at: Date.now() - EVENT_RETENTION_DAYS * DAY_MS - olderBy, ...fields })
 
@@ -78,7 +78,7 @@ describe('cron', () => {
     const setNew = (isNew: number) =>
       stored.prepare('update webhook_events set is_new = ? where sequence = ?').bind(isNew, sequence).run()
     await setNew(1)
-    // Otherwise, cron would drop the event first, because nobody asks for it.
+    // Otherwise, cron would delete the event first, because no webhook subscribes to it.
     await stored.prepare('update webhook_events set project_key = -1 where sequence = ?').bind(sequence).run()
     await pass()
     expect(await leftOf(org)).toEqual({ events: 1, deliveries: 0 })
@@ -101,13 +101,13 @@ describe('cron', () => {
       .run()
     await pass()
     expect(await leftOf(org)).toEqual({ events: 1, deliveries: 0 })
-    // The pass isn't over, so the next minute continues it.
+    // The pass isn't over, so the run in the next minute continues it.
     now += 60_000
     await sweep(withoutQueue(), now)
     expect(await leftOf(org)).toEqual({ events: 0, deliveries: 0 })
   })
 
-  it("deletes a deleted webhook's deliveries, and no other's", async ({ expect }) => {
+  it("deletes a deleted webhook's deliveries, and no others", async ({ expect }) => {
     const org = await newOrg()
     await newWebhooks(org)
     const { webhooks } = (await org.owner.get('/api/webhooks')).body

@@ -22,10 +22,10 @@ import { migrate } from '../support/migrations.ts'
 import { client, newOrg } from '../support/org.ts'
 import { newWorld } from '../support/samples.ts'
 
-/** In the future, so that the clock doesn't reach it even in a slow test. */
+/** A time in the future that the clock doesn't reach, even in a slow test. */
 const NOW = Date.now() + 3_600_000
 
-/** The only database besides DB. It stands in for several shards, so what's copied to one of them is in all of them. */
+/** The only database besides DB. It acts as several shards, so rows that are copied to one shard are in all of them. */
 const shard = env.REPLICA
 
 /** A shard of a given size, or one that doesn't respond if the size is null. */
@@ -59,7 +59,7 @@ const COPIED = Object.entries(HOMES).flatMap(([table, home]) => (home === 'copie
 const rowsIn = async (database: D1Database) =>
   Promise.all(COPIED.map(async table => (await database.prepare(`select * from "${table}"`).all()).results))
 
-/** Runs the pass as many times as it takes to copy a few organizations' rows. */
+/** Runs the pass often enough to copy a few organizations' rows. */
 async function follow(bindings: Env, now = NOW): Promise<void> {
   for (let run = 0; run < 3; run++) await followShards(bindings, now)
 }
@@ -76,7 +76,7 @@ describe.skipIf(isSharded)('cron on a deployment with shards', () => {
     }
   })
 
-  it('gives projects a shard two minutes after it has copies of all rows', async () => {
+  it('gives projects a new shard two minutes after the shard has copies of all rows', async () => {
     const org = await newOrg()
     const { prompt } = await newWorld(org)
     const versions = COPIED_PAGES * COPIED_TEXT_VERSIONS
@@ -99,7 +99,7 @@ describe.skipIf(isSharded)('cron on a deployment with shards', () => {
     expect(await env.DB.prepare('select max(sequence) as last from copied_changes').first()).toEqual(before)
   })
 
-  it('gives new projects the new shards only once every isolate knows about them', async () => {
+  it('gives new projects the new shards only once every isolate is aware of them', async () => {
     const org = await newOrg()
     const bindings = withShards(shard)
     const create = async (slug: string) => {
@@ -126,17 +126,17 @@ describe.skipIf(isSharded)('cron on a deployment with shards', () => {
     const late = await create('late')
     expect(await epochsOf(late.id)).toBe('0@1')
     const { body: another } = await org.clientOf(late.key, bindings).post('/api/v1/traces', aTrace())
-    // Keys that were cached in the meantime know both.
+    // A key that was cached in the meantime has both epochs.
     const key = await org.keyFor({ projectSlug: undefined, scopes: ['read'] })
     for (const { id } of [trace, another]) {
       expect((await org.clientOf(key, bindings).get(`/api/traces/${id}`)).status).toBe(200)
     }
-    // A project from the time in between gets its epoch with the others.
+    // A project that was created in the meantime gets its epoch with the others.
     await follow(bindings, NOW + PLACING_PASS_MS)
     expect(await epochsOf(early.id)).toMatch(/^0@0 \d+@1$/)
   })
 
-  it('uses a new shard, leaves out a full one, and keeps the last ones if all are full', async () => {
+  it('uses a new shard, leaves out a full one, and keeps the last shards in use if all are full', async () => {
     const org = await newOrg()
     const at = (minute: number) => NOW + minute * 2 * EPOCH_DELAY_MS
     const run = async (minute: number, ...shards: D1Database[]) => {
@@ -149,7 +149,7 @@ describe.skipIf(isSharded)('cron on a deployment with shards', () => {
     expect(await run(1, small)).toBe(begun(1, '1'))
     expect(await run(2, small, small)).toBe(begun(2, '1.2'))
     expect(await run(3, full, small)).toBe(begun(3, '2'))
-    // It isn't quite empty enough to get new traces again.
+    // The first shard isn't quite empty enough to get new traces again.
     expect(await run(4, sized(EMPTIED_SHARD_BYTES), small)).toBe(begun(3, '2'))
     expect(await run(5, full, full)).toBe(begun(3, '2'))
     expect(await run(6, sized(EMPTIED_SHARD_BYTES - 1), full)).toBe(begun(6, '1'))
@@ -169,7 +169,7 @@ describe.skipIf(isSharded)('cron on a deployment with shards', () => {
     expect(await epochsOf(org.project.id)).toMatch(/^0@0 \d+@1$/)
   })
 
-  it('gives an epoch to every project, in bounded steps, and later to those that it missed', async () => {
+  it('gives an epoch to every project, in bounded steps, and later to any projects that it missed', async () => {
     const org = await newOrg()
     const bindings = withShards(shard)
     await follow(bindings)
@@ -208,13 +208,13 @@ describe.skipIf(isSharded)('cron on a deployment with shards', () => {
   it.each([
     ['DB', 'update copies set sequence = sequence + 1000'],
     ['a shard', 'delete from copies'],
-  ])('copies all rows again after %s was restored to an earlier time', async (_, moveHistory) => {
+  ])('copies all rows again after %s is restored to an earlier time', async (_, moveHistory) => {
     const bindings = withShards(shard)
     const org = await newOrg()
     await follow(bindings)
     await shard.batch([
       shard.prepare(moveHistory),
-      // A row that is new in one history, and one that changed in the other.
+      // Add a row that isn't in DB, and change one that is.
       shard.prepare(
         `insert into projects (key, id, organization_key, slug, name, created_at)
          select 1000000, 'lost', organization_key, 'lost', '', 0 from projects where id = '${org.project.id}'`,

@@ -31,7 +31,7 @@ async function traceOf(org: Org, ...emails: string[]) {
 }
 
 describe('a labeler', () => {
-  it('is deleted only when the last record is', async ({ expect }) => {
+  it('is deleted only after the last record with the labeler is deleted', async ({ expect }) => {
     const org = await newOrg()
     const [first, second] = [await traceOf(org, 'ada@x.y', 'bob@x.y'), await traceOf(org, 'bob@x.y')]
     await cron()
@@ -93,7 +93,7 @@ describe('a labeler', () => {
     expect(await emailsIn(org)).toEqual(['ada@x.y'])
   })
 
-  it('is looked up in all traces, in bounded steps', async ({ expect }) => {
+  it('is searched for in all traces, in bounded steps', async ({ expect }) => {
     const org = await newOrg()
     const [deleted, old] = [await traceOf(org, 'ada@x.y', 'bob@x.y'), await traceOf(org, 'bob@x.y')]
     await stored.prepare('update traces set timestamp = 0 where id = ?').bind(old.id).run()
@@ -125,7 +125,7 @@ describe('a labeler', () => {
   })
 })
 
-it('cron keeps a user whom a manager created, even without any records', async ({ expect }) => {
+it('cron keeps a user whom a manager created, even if the user has no records', async ({ expect }) => {
   const org = await newOrg()
   await reviewerOf(org, 'ada@x.y')
   const { remove } = await traceOf(org, 'ada@x.y')

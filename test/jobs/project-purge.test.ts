@@ -40,7 +40,7 @@ function queueInto(sent: Job[], bindings: Env = env): Env {
   return { ...bindings, JOBS }
 }
 
-/** Runs jobs and the jobs that they send until none is left. Each runs twice, as a queue may deliver it twice. */
+/** Runs jobs and the jobs that they send until none is left. Each runs twice, because a queue may deliver it twice. */
 async function runAll(first: Job, bindings: Env = env): Promise<void> {
   const sent: Job[] = [first]
   for (let job = sent.shift(); job; job = sent.shift()) {
@@ -251,7 +251,7 @@ describe('the purge of a deleted project', () => {
   it('removes all rows and objects except the audit log, and leaves other projects alone', async ({ expect }) => {
     const liveProject = await newFilled()
     const restOf = async () => {
-      // Cron continues to count outputs, and to send events.
+      // Cron continues to count outputs and send events.
       const { counted_days, output_days, use_days, webhook_deliveries, ...rest } = await leftOf(liveProject)
       return rest
     }
@@ -272,7 +272,7 @@ describe('the purge of a deleted project', () => {
     expect(row).toEqual({ slug: `~${deleted.org.project.id}`, name: '' })
   })
 
-  /** Lets cron purge the traces that a test deleted. */
+  /** Runs cron often enough to purge the traces that a test deleted. */
   async function sweepPurges(): Promise<void> {
     const { JOBS, ...bindings } = env
     for (let run = 0; run < 20; run++) await sweep(bindings, Date.now() + 2 * RESEND_AFTER_MS)
@@ -313,7 +313,7 @@ describe('the purge of a deleted project', () => {
       })
       await runAll(deleted.job, bindings).catch(() => {})
     }
-    // Cron sends the messages that an interruption prevented.
+    // Cron sends the messages that weren't sent because of an interruption.
     await sweepPurges()
     expect(await leftOf(deleted)).toEqual(none(filled))
     expect(await orphansOf(keys)).toEqual([])

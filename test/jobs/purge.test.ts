@@ -24,7 +24,7 @@ type PurgeJob = Job & { kind: 'purge_trace' }
 const queueInto = (sent: Job[]): Queue<Job> =>
   ({ ...env.JOBS, send: async (message: Job) => sent.push(message) }) as unknown as Queue<Job>
 
-/** Without a queue, each cron run does one purge. */
+/** Runs cron many times. Without a queue, each run does one purge. */
 async function sweepAll(now: number): Promise<void> {
   for (let run = 0; run < 20; run++) await sweep(withoutQueue(), now)
 }
@@ -254,10 +254,10 @@ describe('the purge of a deleted trace', () => {
     expect(sent).toHaveLength(2 * first)
   })
 
-  it('never affects a new trace, even if a late purge of the deleted one is still running', async ({ expect }) => {
+  it('never affects a new trace with the same trace_id, even if the purge is still running', async ({ expect }) => {
     const deleted = await deletedTrace()
     let isHeld = true
-    // The first run waits for R2 while a second one finishes and the trace_id is used again.
+    // The first run waits for R2 while a second run finishes and the trace_id is used again.
     const held = wrapBindings(async (binding, call) => {
       while (binding === 'PAYLOADS' && isHeld) await scheduler.wait(5)
       return call()

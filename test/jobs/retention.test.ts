@@ -20,7 +20,7 @@ async function cron(bindings: Env = env): Promise<number> {
   return hour
 }
 
-/** Creates a trace whose root has an output, a given number of days ago. */
+/** Creates a trace that is the given number of days old and whose root has an output. */
 async function aged(org: Org, days: number, fields: object = {}) {
   const timestamp = new Date(Date.now() - days * DAY_MS).toISOString()
   const trace_id = aTraceId()

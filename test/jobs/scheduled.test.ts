@@ -11,7 +11,7 @@ it.for([
   ['far in the past', 0],
   ['that is invalid', Number.NaN],
 ] as const)(
-  'cron uses its own clock, and deletes nothing early if a request names a time %s',
+  'cron uses its own clock, and deletes nothing early if a request specifies a time %s',
   async ([, time], { expect }) => {
     const org = await newOrg()
     await org.ingest.post('/api/v1/traces', {

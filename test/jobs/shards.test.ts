@@ -34,7 +34,7 @@ async function cronWithoutTwo(): Promise<void> {
   log.mockRestore()
 }
 
-/** Runs cron with all databases until something is done, or ought to be. */
+/** Runs cron with all databases until something is done, or long enough that it should be. */
 async function finish(isDone: () => Promise<boolean>): Promise<void> {
   for (let run = 0; run < 5 && !(await isDone()); run++) await cron(bindings)
 }
@@ -60,7 +60,7 @@ const find = (shard: number, query: string, ...values: string[]) =>
 const TRACE = 'select 1 from traces where id = ?'
 
 describe('cron while a database does not respond', () => {
-  it('does the work in the others, and the rest later', async ({ expect }) => {
+  it('does the work in the others first, and the rest later', async ({ expect }) => {
     const { tenant, one, two, client } = await newPair()
     const kept = [await write(tenant), await write(tenant)]
     for (const { id } of [one, two]) expect((await client.delete(`/api/traces/${id}`)).status).toBe(200)
@@ -101,7 +101,7 @@ describe('cron while a database does not respond', () => {
     expect(await left()).toEqual([null, undefined, undefined])
   })
 
-  it('forgets a deleted user in it later, and keeps labelers and objects that only it refers to', async ({
+  it('removes a deleted user from it later, and keeps labelers and objects that only it refers to', async ({
     expect,
   }) => {
     const { tenant, one, two, client } = await newPair()

@@ -252,7 +252,7 @@ describe('a revoked key', () => {
   })
 })
 
-/** Keys, and the statuses that revoking and rotating them return. */
+/** Keys, and the statuses that calls to revoke and rotate them return. */
 const places: [string, (org: Org, otherOrg: Org) => Promise<string>, number, number][] = [
   ['that does not exist', async () => crypto.randomUUID(), 404, 404],
   ['with an invalid id', async () => 'ci', 404, 404],

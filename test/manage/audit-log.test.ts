@@ -33,14 +33,14 @@ interface Entry {
 
 type Expected = Pick<Entry, 'action' | 'targetId' | 'projectId' | 'beforeId' | 'afterId'>
 
-/** The result of a statement that writes. */
+/** The result of a statement that wrote rows. */
 const Writing = v.object({ meta: v.object({ rows_written: v.pipe(v.number(), v.minValue(1)) }) })
 
 /** The first page of an organization's log, newest first. */
 const logOf = async (owner: Client, query = ''): Promise<Entry[]> =>
   (await owner.get(`/api/audit-log?limit=200${query}`)).body.entries
 
-/** The fields of an entry for a creation in a project or the organization. */
+/** The fields of an entry that records the creation of something in a project or the organization. */
 const created = (action: string, targetId: string, projectId: string | null): Expected => ({
   action,
   targetId,
@@ -181,11 +181,11 @@ const nameOf = ({ method, path }: Contract) => `${method} ${path}`
 const scopesOf = ({ scope }: Contract): readonly string[] => (typeof scope === 'string' ? [scope] : scope)
 
 /**
- * Whether the log covers a call. It covers writes by managers or reviewers, but not claims, nor an experiment's
- * results, beginning, and end, because the experiment itself records who did what, and when. A decision on a result
- * changes the item, which is covered. The problem in the samples already has a pending suggestion, so a request for one
- * starts nothing; `test/problems/suggestion.test.ts` covers the entries for a request that starts one. A tool call at
- * `/mcp` is logged as a call to its endpoint.
+ * Whether the log covers a call. It covers writes by managers and reviewers, except claims and an experiment's start,
+ * results, and end. The experiment itself records who did what, and when. A decision on a result changes the item,
+ * which is covered. The problem in the samples already has a pending suggestion, so a request for a suggestion starts
+ * nothing. `test/problems/suggestion.test.ts` covers the entries for a request that starts one. A tool call at `/mcp`
+ * is logged as a call to its endpoint.
  */
 const isAudited = (contract: Contract) =>
   contract.method !== 'GET' &&
@@ -278,7 +278,7 @@ describe('the audit log', () => {
     },
   )
 
-  /** Which of a call's queries to D1 write, counted from 1. */
+  /** The positions, counted from 1, of the writes among a call's D1 queries. */
   async function writesOf(contract: Contract): Promise<number[]> {
     let calls = 0
     const writes: number[] = []
@@ -467,7 +467,7 @@ describe('a list from the audit log', () => {
     expect(await org.owner.get(`/api/audit-log?${query}`)).toMatchObject({ status: 400, body: { details: [{ path }] } })
   })
 
-  it("shows a project's key only the entries of its project", async ({ expect }) => {
+  it("shows a project's key only the entries for its project", async ({ expect }) => {
     const [org, otherOrg] = [await newOrg(), await newOrg()]
     const other = (await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })).body
     const all = await logOf(org.owner)
@@ -495,7 +495,7 @@ describe('a list from the audit log', () => {
   })
 
   it.skipIf(isSharded)(
-    'reads a limited number of entries per page, and continues on the next page',
+    'reads a limited number of entries for each page, and continues on the next page',
     async ({ expect }) => {
       const org = await newOrg()
       await manyEntries(org, 2 * MAX_SCANNED_ENTRIES + 100, Date.now() - 1_000_000)
@@ -512,7 +512,7 @@ describe('a list from the audit log', () => {
       }
       expect(found.map(({ action }) => action)).toEqual(['trace.delete', 'trace.delete', 'trace.delete'])
       expect(pages).toBe(3)
-      // A page that fills quickly reads no further.
+      // Once a page is full, no more entries are read.
       const rows = await rowsReadBy(bindings => org.clientOf(org.ownerKey, bindings).get('/api/audit-log?limit=10'))
       expect(rows).toBeLessThan(100)
     },
@@ -553,15 +553,18 @@ describe('old entries in the audit log', () => {
     ['0.001', AUDIT_RETENTION_DAYS],
     ['a year', AUDIT_RETENTION_DAYS],
     ['1e999', AUDIT_RETENTION_DAYS],
-  ] as const)('with AUDIT_RETENTION_DAYS %o are older than %i days', async ([configured, days], { expect }) => {
-    const org = await newOrg()
-    const now = Date.now()
-    await manyEntries(org, 1, now - days * DAY_MS - 1)
-    await manyEntries(org, 1, now - days * DAY_MS + 1)
-    const before = await numberOf(org.id)
-    await sweepAll(now, { ...env, AUDIT_RETENTION_DAYS: configured })
-    expect(await numberOf(org.id)).toBe(before - 1)
-  })
+  ] as const)(
+    'with AUDIT_RETENTION_DAYS set to %o are deleted after %i days',
+    async ([configured, days], { expect }) => {
+      const org = await newOrg()
+      const now = Date.now()
+      await manyEntries(org, 1, now - days * DAY_MS - 1)
+      await manyEntries(org, 1, now - days * DAY_MS + 1)
+      const before = await numberOf(org.id)
+      await sweepAll(now, { ...env, AUDIT_RETENTION_DAYS: configured })
+      expect(await numberOf(org.id)).toBe(before - 1)
+    },
+  )
 
   it('are deleted once a day', async ({ expect }) => {
     const org = await newOrg()

@@ -11,7 +11,7 @@ const put = ({ owner, project }: Org, errorType: string, body: object): Promise<
 
 const OWN = { name: 'Late delivery', category: 'Human Error', rule: 'The documents came too late.' }
 
-/** Whether each error type of a project is enabled, by name. */
+/** Whether each error type in a project is enabled, by name. */
 async function statesOf(org: Org): Promise<Map<string, boolean>> {
   const { body } = await org.read.get('/api/error-types?projectSlug=support&limit=200')
   return new Map(
@@ -141,7 +141,7 @@ describe('a change to an error type', () => {
     expect((await statesOf(org)).size).toBe(TAXONOMY.length)
   })
 
-  it('leaves at least one type enabled', async ({ expect }) => {
+  it('must leave at least one type enabled', async ({ expect }) => {
     const org = await newOrg()
     const [last = expect.fail('there are built-in types'), ...others] = TAXONOMY
     for (const { errorType } of others) expect((await put(org, errorType, { isEnabled: false })).status).toBe(200)

@@ -6,7 +6,7 @@ import { cookieIn, page, signIn, visitor } from '../support/session.ts'
 
 const REFUSED = { status: 403, body: { error: 'Forbidden', code: 'person_required' } }
 
-/** Makes a key look like one from before keys recorded who they act as. */
+/** Makes a key look like a key that was created before keys recorded who they act as. */
 const forgetActor = (id: string) => stored.prepare('update api_keys set acts_as = null where id = ?').bind(id).run()
 
 const callerOf = async (secret: string) => (await client({ 'x-api-key': secret }).get('/api/session')).body
@@ -54,7 +54,7 @@ describe('a key', () => {
   })
 })
 
-describe('a key from before keys recorded who they act as', () => {
+describe('a key that was created before keys recorded who they act as', () => {
   it.for([
     [['review'], 'person'],
     [['ingest'], 'pipeline'],

@@ -55,7 +55,7 @@ describe('a rotation', () => {
   })
 
   it.for([undefined, {}, { graceSeconds: 0 }])(
-    'ends the old key immediately if there is no grace period: %o',
+    'revokes the old key immediately if there is no grace period: %o',
     async (body, { expect }) => {
       const org = await newOrg()
       const known = await newKey(org)
@@ -71,7 +71,7 @@ describe('a rotation', () => {
   )
 
   it.for([1, 60, MAX_ROTATION_GRACE_SECONDS])(
-    'ends the old key after a grace period of %i s',
+    'revokes the old key after a grace period of %i s',
     async (graceSeconds, { expect }) => {
       const org = await newOrg()
       const { key, id } = await newKey(org)
@@ -81,14 +81,14 @@ describe('a rotation', () => {
       expect((await listed(org, id)).revokedAt).toBe(new Date(now + graceSeconds * 1000).toISOString())
       setTime(now + graceSeconds * 1000 - 1)
       expect(await statusFor(key)).toBe(200)
-      // The isolate has cached the key, but it still ends on time.
+      // The isolate has cached the key, but still rejects it on time.
       setTime(now + graceSeconds * 1000)
       expect(await statusFor(key)).toBe(401)
       expect(await statusFor(successor.key)).toBe(200)
     },
   )
 
-  it('never extends the life of the old key', async ({ expect }) => {
+  it('never extends the lifetime of the old key', async ({ expect }) => {
     const org = await newOrg()
     const expiresAt = new Date(Date.now() + 30_000).toISOString()
     const { key, id } = await newKey(org, { expiresAt })
@@ -111,7 +111,7 @@ describe('a rotation', () => {
     expect((await listed(org, id)).replacedBy).toBe(created[0]?.body.id)
   })
 
-  it('can be repeated in the grace period once the successor is revoked, but never extends the period', async ({
+  it('can be repeated during the grace period once the successor is revoked, but never extends the period', async ({
     expect,
   }) => {
     const org = await newOrg()
@@ -234,7 +234,7 @@ describe('a rotation', () => {
     },
   )
 
-  it('creates one key for 20 concurrent requests without a grace period', async ({ expect }) => {
+  it('creates one key for 20 concurrent requests that specify no grace period', async ({ expect }) => {
     const org = await newOrg()
     const { id } = await newKey(org)
     setTime(Date.now())

@@ -23,7 +23,7 @@ describe('an organization', () => {
     expect(response.body.details[0].path).toBe('slug')
   })
 
-  it('404s for a new key if it does not exist', async ({ expect }) => {
+  it('that does not exist gets a 404 for a new key', async ({ expect }) => {
     expect((await admin().post('/api/orgs/nope/api-keys')).status).toBe(404)
   })
 

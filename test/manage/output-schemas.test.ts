@@ -4,7 +4,7 @@ import { stored } from '../support/database.ts'
 import { newOrg } from '../support/org.ts'
 import { aText, kindsOfText, newText, statusCounts, times } from '../support/texts.ts'
 
-/** For tests that store megabytes on a busy machine. */
+/** A timeout for tests that store megabytes, which can be slow on a busy machine. */
 const SLOW_MS = 30_000
 
 describe("a prompt's outputSchema", () => {

@@ -83,7 +83,7 @@ describe('a project', () => {
 describe('a change to a project', () => {
   const change = (org: Org, body: unknown, id = org.project.id, by = org.owner) => by.patch(`/api/projects/${id}`, body)
 
-  it('appears immediately in every key’s lists, and changes nothing else', async ({ expect }) => {
+  it('appears in every key’s lists immediately, and changes nothing else', async ({ expect }) => {
     const org = await newOrg()
     const other = (await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })).body
     // The isolate has cached the project and the keys.
@@ -187,7 +187,7 @@ describe('the deletion of a project', () => {
     return { org, world: await newWorld(org) }
   }
 
-  /** The statuses of reads of a project and its resources. */
+  /** The statuses of the calls that read a project and its resources. */
   async function statusesOf({ org, world }: Awaited<ReturnType<typeof newFilled>>) {
     const byProject = ['traces', 'review-queue', 'insights', 'prompts', 'knowledge-docs', 'error-types']
     const paths = [
@@ -202,8 +202,8 @@ describe('the deletion of a project', () => {
     return Promise.all(paths.map(async path => [path, (await org.owner.get(path)).status] as const))
   }
 
-  it.for(['in the isolate that did it', 'in other isolates'] as const)(
-    'immediately hides it with all its contents %s',
+  it.for(['in the isolate that deletes it', 'in other isolates'] as const)(
+    'immediately hides it and everything in it %s',
     async (where, { expect }) => {
       const filled = await newFilled()
       const { org, world } = filled

@@ -11,7 +11,7 @@ const policyOf = async (org: Org) => (await org.read.get(pathOf(org))).body
 const rename = (org: Org, names: object) => org.owner.put(`/api/projects/${org.project.id}/step-names`, { names })
 
 describe('the review policy', () => {
-  it('replaces the whole earlier policy, and missing fields have the values that apply without a policy', async ({
+  it('replaces the whole earlier policy, and missing fields get the values that apply if there is no policy', async ({
     expect,
   }) => {
     const org = await newOrg()
@@ -99,7 +99,7 @@ describe('the review policy', () => {
     })
   })
 
-  it("can be set only by people, and agents can't rename steps that it names", async ({ expect }) => {
+  it("can be set only by people, and agents can't rename steps that it lists", async ({ expect }) => {
     const org = await newOrg()
     const agent = org.clientOf(await org.keyFor({ scopes: ['read', 'manage'], actsAs: 'agent' }))
     expect(await agent.put(pathOf(org), {})).toMatchObject({ status: 403, body: { code: 'person_required' } })
@@ -112,7 +112,9 @@ describe('the review policy', () => {
     })
   })
 
-  it('follows its steps to their new names and back', async ({ expect }) => {
+  it('applies to its steps under their new names, and under their old names once the rename is undone', async ({
+    expect,
+  }) => {
     const org = await newOrg()
     const put = (steps: object) => org.owner.put(pathOf(org), { steps })
     const own = { sample: 0.5, reviewers: 2, blind: true }

@@ -30,7 +30,7 @@ const namesOf = async (org: Org) => (await org.read.get(pathOf(org))).body.names
 const newPrompt = (org: Org, stepId: string, fields: object = {}) =>
   org.owner.post('/api/prompts', { projectSlug: 'support', stepId, content: `Do ${stepId}.`, ...fields })
 
-/** Sends a trace with a span of each of these steps. Returns the spans' ids in order. */
+/** Sends a trace with a span for each of the given steps. Returns the spans' ids in order. */
 async function newSteps(org: Org, stepIds: readonly string[], fields: object = {}) {
   const trace = aTrace({ name: 'run' })
   const { id } = (await org.ingest.post('/api/v1/traces', trace)).body
@@ -226,7 +226,7 @@ describe('a renamed step', () => {
     expect((await stepIds())[0]).toEqual(['run', 'old', 'other', 'old', 'new'])
   })
 
-  it('does not change what identifies a span: its etag, its review, and repeated spans', async ({ expect }) => {
+  it('does not affect a span’s etag or review, or how a repeated span is recognized', async ({ expect }) => {
     const org = await newOrg()
     const { trace_id, spanIds } = await newSteps(org, ['old'])
     const before = (await org.read.get(`/api/spans/${spanIds[0]}`)).body
@@ -301,7 +301,7 @@ describe('a renamed step', () => {
     })
   })
 
-  it('is also found in telemetry', async ({ expect }) => {
+  it('also gets its new name in telemetry', async ({ expect }) => {
     const org = await newOrg()
     await exportSpans(org, [anExportedSpan()])
     const { traces } = (await org.read.get(list('/api/traces', ''))).body
@@ -315,7 +315,7 @@ describe('a renamed step', () => {
     }
   })
 
-  it('is one step in insights', async ({ expect }) => {
+  it('is counted as one step in insights', async ({ expect }) => {
     const org = await newOrg()
     const { versionId } = (await newPrompt(org, 'old')).body
     const { id, spanIds } = await newSteps(org, ['old', 'new', 'other'], { prompt_version_id: versionId })
@@ -370,7 +370,7 @@ describe('a renamed step', () => {
     expect(await accepted()).toMatchObject([{ stepId: 'new', accepted: 1 }])
   })
 
-  it('has one prompt, by either name', async ({ expect }) => {
+  it('has one prompt, which can be found by either name', async ({ expect }) => {
     const org = await newOrg()
     const { id } = (await newPrompt(org, 'old')).body
     await rename(org, { old: 'new' })
@@ -388,7 +388,7 @@ describe('a renamed step', () => {
     expect((await newPrompt(org, 'new')).status).toBe(201)
   })
 
-  it('lists its prompt in the order of names, on the page of its first name', async ({ expect }) => {
+  it('lists its prompt on the page for its old name, sorted by its new name', async ({ expect }) => {
     const org = await newOrg()
     for (const stepId of ['a', 'b', 'c', 'd']) await newPrompt(org, stepId)
     await rename(org, { a: 'z' })
@@ -413,7 +413,7 @@ describe('a renamed step', () => {
     expect((await org.read.get(path, undefined, headers)).status).toBe(200)
   })
 
-  it("validates corrections against its prompt's schema, no matter which of its names each was sent with", async ({
+  it("has its prompt's schema applied to corrections, even if the prompt and the span use different names", async ({
     expect,
   }) => {
     const outputSchema = { type: 'object', required: ['answer'] }
@@ -434,7 +434,7 @@ describe('a renamed step', () => {
     }
   })
 
-  it('gives telemetry the version of its prompt that was active', async ({ expect }) => {
+  it('gives its telemetry spans the version of its prompt that was active at the time', async ({ expect }) => {
     const org = await newOrg()
     const { versionId } = (await newPrompt(org, 'answer')).body
     await rename(org, { chat: 'answer', named: 'answer' })
@@ -456,7 +456,7 @@ describe('a renamed step', () => {
     })
   })
 
-  it('is one step for attribution, with its prompt and its precedents', async ({ expect }) => {
+  it('is treated as one step in attribution, along with its prompt and precedents', async ({ expect }) => {
     const disputed = await newDisputed()
     const { org, traceKey } = disputed
     await newPrompt(org, 'new')
@@ -497,7 +497,7 @@ describe('a renamed step', () => {
     expect((await other.get(pathOf(org))).status).toBe(403)
   })
 
-  it('costs a request for one span the same, no matter how many names there are', async ({ expect }) => {
+  it('adds the same cost to a request for one span, no matter how many names there are', async ({ expect }) => {
     const org = await newOrg()
     const { spanIds } = await newSteps(org, ['old-0'])
     const read = () => rowsReadBy(bindings => org.clientOf(org.ownerKey, bindings).get(`/api/spans/${spanIds[0]}`))

@@ -9,7 +9,7 @@ import { aText, kindsOfText, newText, storedText } from '../support/texts.ts'
 const LOST = 'D1_ERROR: Network connection lost.'
 const OVERLOADED = 'D1_ERROR: D1 DB is overloaded. Requests queued for too long.'
 
-/** Bindings whose D1 batches fail at the statement `place`. */
+/** Bindings with which every D1 batch fails at the statement at position `place`. */
 const breakingOffAt = (place: number): Env => ({
   ...env,
   DB: new Proxy(env.DB, {
@@ -21,7 +21,7 @@ const breakingOffAt = (place: number): Env => ({
   }),
 })
 
-/** Writes, with their D1 calls and their result: the number of versions and the active version's content. */
+/** Writes, with the number of D1 calls, and the resulting number of versions and content of the active version. */
 const writes = [
   { write: 'a creation', calls: 1, versions: 1, content: 'First' },
   { write: 'a version', calls: 2, versions: 3, content: 'Third' },
@@ -30,7 +30,7 @@ const writes = [
 const cases = kindsOfText.flatMap(kind => writes.map(write => ({ ...write, kind, path: kind.path })))
 
 describe.for(cases)('$write at $path', ({ kind, write, calls, versions, content }) => {
-  /** Creates a tenant, and a function that does the write with given bindings. */
+  /** Creates a tenant, and a function that does the write with the given bindings. */
   const prepare = async () => {
     const org = await newOrg()
     if (write === 'a creation') {
@@ -76,8 +76,8 @@ describe.for(cases)('$write at $path', ({ kind, write, calls, versions, content 
       expect(await stored(org)).toEqual(done)
       if (write === 'a version') expect(response.body).toMatchObject({ content, isActive: true })
       else expect(response.body).toMatchObject({ content, [kind.named]: 'answer' })
-      // Only one call was repeated, so the table lists every call. With several databases, the calls that copy texts
-      // follow.
+      // Only one call was repeated, so the table above counts every call. With several databases, more calls follow to
+      // copy the texts.
       if (!isSharded) expect(reached).toBe(calls + 1)
     },
   )

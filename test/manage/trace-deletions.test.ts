@@ -62,7 +62,9 @@ describe('a deletion of many traces', () => {
     expect(await statusesOf(org.owner, [elsewhere])).toEqual([200])
   })
 
-  it('returns the same result twice for an id that appears twice, and deletes the trace once', async ({ expect }) => {
+  it('returns the same result twice for an id that appears twice, but deletes the trace only once', async ({
+    expect,
+  }) => {
     const org = await newOrg()
     const id = await newTrace(org)
     const unknown = crypto.randomUUID()
@@ -107,7 +109,7 @@ describe('a deletion of many traces', () => {
   })
 
   it.for(['before', 'after'] as const)(
-    "succeeds once if D1's response is lost %s the commit, and leaves a trace that was created again",
+    "succeeds once if D1's response is lost %s the commit, and doesn't affect a trace that was created again",
     async (when, { expect }) => {
       vi.spyOn(console, 'error').mockImplementation(() => {})
       const org = await newOrg()

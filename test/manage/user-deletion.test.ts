@@ -133,7 +133,7 @@ const remove = (org: Org, userId: string, bindings: Env = env) =>
   org.clientOf(org.ownerKey, bindings).delete(`/api/users/${userId}`)
 
 describe('a deleted user', () => {
-  it('leaves records with one random id, and without an email, name, or labeler', async ({ expect }) => {
+  it('leaves records that share one random id and have no email, name, or labeler', async ({ expect }) => {
     const { org, userId, read, history, insights } = await userWithRecords()
     const places = await placesOf(userId)
     expect(places).toEqual(
@@ -162,7 +162,7 @@ describe('a deleted user', () => {
     )
     const { reviewers } = (await org.read.get(`/api/reviewers?ids=${userId},${newId}`)).body
     expect(reviewers).toEqual([])
-    // Nobody else could see the user's own views.
+    // The user's unshared views are gone, because nobody else could see them.
     const { views } = (await org.read.get('/api/views?projectSlug=support')).body
     expect(views).toMatchObject([{ name: 'Ours', ownerId: newId }])
     expect(await viewsIn(org)).toBe(1)
@@ -258,7 +258,7 @@ describe('the job that renames records', () => {
     const [projectKey, organizationKey] = [Number(row?.key), Number(row?.organization_key)]
     const numbers = (count: number) =>
       `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${count})`
-    // Enough older traces, counts, and log entries for several steps each. The last trace has feedback.
+    // Add enough older traces, counts, and log entries that each kind needs several steps. The last trace has feedback.
     await stored.batch([
       stored
         .prepare(

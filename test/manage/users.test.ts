@@ -159,7 +159,9 @@ describe("a labeler's user", () => {
     }
   })
 
-  it('exists after the first feedback, and can be confirmed once, with the email in any case', async ({ expect }) => {
+  it('exists after the first feedback, and can be confirmed once, with any capitalization of the email', async ({
+    expect,
+  }) => {
     const { org, give, read } = await newTrace()
     await give({ comment: 'Wrong', labeller: { name: 'Ada', email: 'Ada@Example.com' } })
     const [user] = await usersIn(org)
@@ -171,7 +173,7 @@ describe("a labeler's user", () => {
     expect(await usersIn(org)).toEqual([confirmed.body])
   })
 
-  it('is the existing user with that email, who keeps the name', async ({ expect }) => {
+  it('is the existing user with that email, whose name does not change', async ({ expect }) => {
     const { org, give, read } = await newTrace()
     const user = (await create(org)).body
     for (const email of ['ada@example.com', 'ADA@example.com'])
@@ -378,7 +380,9 @@ describe('an adjudicator', () => {
     expect(entries).toHaveLength(2)
   })
 
-  it('has the role only in their own organization, and keeps it if feedback names them', async ({ expect }) => {
+  it('has the role only in their own organization, and keeps it after giving feedback as a labeler', async ({
+    expect,
+  }) => {
     const { org, give } = await newTrace()
     const other = await newOrg()
     await create(other, { adjudicator: true })

@@ -15,7 +15,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** For tests that store megabytes on a busy machine. */
+/** A timeout for tests that store megabytes, which can be slow on a busy machine. */
 const SLOW_MS = 30_000
 
 /** The number of rows in each table for prompts and docs. */
@@ -44,7 +44,7 @@ describe.for(kindsOfText)('a creation at $path', kind => {
     expect(detail.versions).toMatchObject([{ id: body.versionId, content: 'Ünï\u0000code 😀', isActive: true }])
   })
 
-  it('has the time at which it was written elsewhere, and becomes active now', async ({ expect }) => {
+  it('keeps the createdAt that is sent, and becomes active now', async ({ expect }) => {
     const org = await newOrg()
     const createdAt = '2026-10-01T08:00:00.000Z'
     const before = Date.now()
@@ -73,7 +73,7 @@ describe.for(kindsOfText)('a creation at $path', kind => {
     expect((await text.detail()).versions).toHaveLength(1)
   })
 
-  it('accepts a used name with a different project, organization, kind, or spelling', async ({ expect }) => {
+  it('accepts a name that exists only in a different project, organization, kind, or spelling', async ({ expect }) => {
     const [org, otherOrg] = [await newOrg(), await newOrg()]
     await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
     await newText(kind, org)
@@ -241,7 +241,7 @@ describe.for(kindsOfText)('a version at $path', kind => {
   it.for<[string, string, (ids: { foreign: string; ofOtherKind: string }) => string, number, string]>([
     ['absent', 'owner', () => crypto.randomUUID(), 404, 'Not found'],
     ['of the other kind', 'owner', ({ ofOtherKind }) => ofOtherKind, 404, 'Not found'],
-    ['not given by a UUID', 'owner', () => 'answer', 404, 'Not found'],
+    ['not identified by a UUID', 'owner', () => 'answer', 404, 'Not found'],
     ["another organization's", 'owner', ({ foreign }) => foreign, 403, 'Forbidden'],
   ])('is rejected for a prompt or doc that is %s', async ([, , idFrom, status, error], { expect }) => {
     const [org, otherOrg] = [await newOrg(), await newOrg()]
@@ -317,7 +317,7 @@ describe.for(kindsOfText)('a deletion at $path', kind => {
     expect(await other.detail()).toEqual(before.detail)
   })
 
-  it('immediately frees its name for a new prompt or doc, which starts over', async ({ expect }) => {
+  it('immediately frees its name for a new prompt or doc with a history of its own', async ({ expect }) => {
     const org = await newOrg()
     const text = await newText(kind, org)
     await text.add({ content: 'Second' })
@@ -332,7 +332,7 @@ describe.for(kindsOfText)('a deletion at $path', kind => {
   it.for<[string, number]>([
     ['absent', 404],
     ['of the other kind', 404],
-    ['not given by a UUID', 404],
+    ['not identified by a UUID', 404],
     ["another organization's", 404],
     ["another project's", 403],
   ])('is rejected for a prompt or doc that is %s', async ([which, status], { expect }) => {
@@ -346,7 +346,7 @@ describe.for(kindsOfText)('a deletion at $path', kind => {
     const id = {
       absent: crypto.randomUUID(),
       'of the other kind': ofOtherKind.id,
-      'not given by a UUID': 'answer',
+      'not identified by a UUID': 'answer',
       "another organization's": foreign.id,
       "another project's": own.id,
     }[which]
@@ -356,7 +356,7 @@ describe.for(kindsOfText)('a deletion at $path', kind => {
     expect(await rowsOfTexts()).toEqual(before)
   })
 
-  it('takes effect before or after a concurrent version or activation, which is a 404 if it comes second', async ({
+  it('takes effect before or after a concurrent version or activation, which gets a 404 if it comes second', async ({
     expect,
   }) => {
     const org = await newOrg()
@@ -377,7 +377,7 @@ describe.for(kindsOfText)('a deletion at $path', kind => {
   })
 
   it.for(['a version', 'an activation'])(
-    "between a write's two steps turns %s into a 404, and leaves nothing behind",
+    'between the two steps of %s causes a 404, and leaves nothing behind',
     async (write, { expect }) => {
       const org = await newOrg()
       const before = await rowsOfTexts()
@@ -438,7 +438,7 @@ describe.for(kindsOfText)('the active version at $path', kind => {
     const org = await newOrg()
     const text = await newText(kind, org)
     const lastOf = async () => (await storedText(text.id)).activations.at(-1)?.id
-    // Two activations in the same millisecond, and one in an isolate whose clock is behind.
+    // Activate twice in the same millisecond, and once in an isolate whose clock is behind.
     const begin = Date.now() + 1000
     for (const now of [begin, begin, begin - 500, begin + 5]) {
       vi.useFakeTimers({ toFake: ['Date'], now })
@@ -472,7 +472,7 @@ describe.for(kindsOfText)('the active version at $path', kind => {
   })
 
   it(
-    'shares a limit with all other versions, beyond which none is stored',
+    'shares a size limit with all other versions, and is rejected if it would exceed the limit',
     async ({ expect }) => {
       const org = await newOrg()
       const text = await newText(kind, org)
@@ -542,7 +542,7 @@ describe.for(kindsOfText)('the versions at $path', kind => {
     for (const { body } of added) expect(versions[body.number - 1]).toMatchObject({ id: body.id, number: body.number })
   })
 
-  it('get numbers even if an older release added them without numbers', async ({ expect }) => {
+  it('get numbers even if an older release added them without any', async ({ expect }) => {
     const org = await newOrg()
     const text = await newText(kind, org)
     const { body } = await text.add({ content: 'Second' })

@@ -68,7 +68,7 @@ describe('a shortened value', () => {
     ['long text', { long: 'x'.repeat(10_000), id: 'short' }, 200, [['/long', 'characters', 10_000]]],
     ['many items', { items: Array.from({ length: 1000 }, (_, index) => index) }, 200, [['/items', 'items', 1000]]],
     ['names with slashes', { 'a/b~c': 'x'.repeat(1000) }, 200, [['/a~1b~0c', 'characters', 1000]]],
-  ] as const)('names what it shortened: %s', ([, value, maxBytes, expected], { expect }) => {
+  ] as const)('lists what it shortened: %s', ([, value, maxBytes, expected], { expect }) => {
     const { shortened } = fitted(structuredClone(value) as unknown as Json, maxBytes)
     expect(shortened.map(({ path, unit, total }) => [path, unit, total])).toEqual(expected)
   })

@@ -7,7 +7,7 @@ import { agentOf, argumentsFor } from '../support/mcp.ts'
 import { newOrg, type Org } from '../support/org.ts'
 import { newWorld, renew, sampleOf, type World } from '../support/samples.ts'
 
-/** The scopes for each tool, any one of which is enough. */
+/** The scopes that allow the use of each tool. Any one of them is enough. */
 const NEEDED: Readonly<Record<string, readonly Scope[]>> = {
   search_traces: ['read'],
   get_trace: ['read'],
@@ -45,7 +45,7 @@ beforeAll(async () => {
 })
 
 describe('the list of tools', () => {
-  it.for(SCOPES)('contains what a key with the scope %s may use', async (scope, { expect }) => {
+  it.for(SCOPES)('contains the tools that a key with the scope %s may use', async (scope, { expect }) => {
     const agent = agentOf(await org.keyFor({ scopes: [scope] }))
     const expected = tools.map(({ name }) => name).filter(name => NEEDED[name]?.includes(scope))
     expect(await agent.tools()).toEqual(expected)
@@ -129,7 +129,7 @@ describe('arguments', () => {
     ['an object', 'get_span', { spanId: {} }, 'invalid_request'],
     ['nothing', 'get_span', {}, 'invalid_request'],
     ['a list', 'search_traces', { contains: ['a'] }, 'invalid_request'],
-    ['metadata that is text', 'search_traces', { metadata: 'tier=gold' }, 'invalid_request'],
+    ['metadata that is a string', 'search_traces', { metadata: 'tier=gold' }, 'invalid_request'],
     ['an unknown order', 'search_traces', { sort: 'sideways' }, 'invalid_request'],
   ] as const)('are checked: %s', async ([, name, sent, code], { expect }) => {
     const { isError, structured } = await agentOf(org.projectKey).call(name, sent)
@@ -145,7 +145,7 @@ describe('arguments', () => {
 })
 
 describe('a key for all projects', () => {
-  it('gets an error that lists the projects if it names none', async ({ expect }) => {
+  it('gets an error that lists the projects if a call specifies no project', async ({ expect }) => {
     const { isError, structured } = await agentOf(org.ownerKey).call('search_traces')
     expect(isError).toBe(true)
     expect(structured.details[0].path).toBe('project')

@@ -90,7 +90,9 @@ describe('a job that asks a model', () => {
     expect(await stored()).toMatchObject({ due_at: null, lease_token: null })
   })
 
-  it('absorbs requests while it is pending, and starts over once it has ended', async ({ expect }) => {
+  it('absorbs requests while it is pending, and starts over if it is requested after it has ended', async ({
+    expect,
+  }) => {
     const { run, request, store, name } = await newJob()
     expect(await request()).toEqual([])
     await run(async () => {
@@ -102,7 +104,7 @@ describe('a job that asks a model', () => {
     expect(await findModelJob(store, name)).toMatchObject({ status: 'pending', result: null })
   })
 
-  it('runs again if a request that arrives during its run asks for that', async ({ expect }) => {
+  it('runs again if a request during its run asks it to', async ({ expect }) => {
     const { run, request, store, name } = await newJob()
     const next = await run(async () => {
       await request({ runsAgain: true })
@@ -135,7 +137,9 @@ describe('a job that asks a model', () => {
     expect(await stored()).toMatchObject({ status: 'done', attempts: 0 })
   })
 
-  it('lets another run take over after its lease ends, and stores nothing from the first', async ({ expect }) => {
+  it('lets another run take over after its lease expires, and stores nothing from the first run', async ({
+    expect,
+  }) => {
     const { run, leaseUntil, store, name } = await newJob()
     const task = stuck()
     const late = run(task.run)
@@ -184,7 +188,7 @@ describe('a job that asks a model', () => {
     expect(counted).toBeNull()
   })
 
-  it('writes only while its run holds the job, if the write has that condition', async ({ expect }) => {
+  it('lets a conditional write succeed only while its run has the lease', async ({ expect }) => {
     const { run, store, leaseUntil } = await newJob()
     const isHeld = (job: ModelJob) => store.database.get(sql`select ${holdsJob(store, job)} as held`)
     await run(async (_env, _store, job) => {
@@ -197,7 +201,7 @@ describe('a job that asks a model', () => {
     })
   })
 
-  it("continues in another run if it is handed over, which doesn't count as an attempt", async ({ expect }) => {
+  it("continues in another run if it is handed over, and this doesn't count as an attempt", async ({ expect }) => {
     const { run, store, name } = await newJob()
     for (let runs = 0; runs < 2 * MAX_MODEL_JOB_ATTEMPTS; runs++) {
       expect(await run(async () => ({ state: 'continue' }))).toEqual({ at: expect.any(Number) })
@@ -206,7 +210,7 @@ describe('a job that asks a model', () => {
     expect(await findModelJob(store, name)).toMatchObject({ status: 'done' })
   })
 
-  it('waits as long as a provider asks, and says why', async ({ expect }) => {
+  it('waits as long as a provider requires, and gives the reason', async ({ expect }) => {
     const { run, store, name, message } = await newJob()
     const until = Date.now() + 10_000
     const waiting = { state: 'wait', until, reason: 'Too many requests' } as const
@@ -244,7 +248,7 @@ describe('a job that asks a model', () => {
       waitsUntil: midnight,
       failure: "The project has used up today's model calls",
     })
-    // Not even the dead-letter queue fails it.
+    // Even a message in the dead-letter queue doesn't cause the job to fail.
     await failModelJob(store, name, 'late', Date.now())
     vi.useFakeTimers({ toFake: ['Date'], now: midnight })
     await run(ask, { bindings })

@@ -24,7 +24,7 @@ describe('a request that needs a model', () => {
     }
   })
 
-  it('gets a 409 that names the setting if one is wrong', ({ expect }) => {
+  it('gets a 409 that names the setting if a setting is wrong', ({ expect }) => {
     const wrong = { status: 409, code: 'model_not_configured' }
     expect(refusalWith({ ATTRIBUTION_MODEL: 'openai/some-model' })).toMatchObject({
       ...wrong,

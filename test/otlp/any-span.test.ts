@@ -10,7 +10,7 @@ import { aSpan, recordedSpans } from '../support/decoded-telemetry.ts'
 import { recorded } from '../support/recorded.ts'
 
 /*
- * Any span becomes a step within all limits, whatever values it has under the conventions' keys. Values that no
+ * Any span becomes a step that is within all limits, no matter what values the conventions' keys have. Values that no
  * convention reads are kept.
  */
 
@@ -211,7 +211,7 @@ it('turns any span into a step', { timeout: 120_000 }, async ({ expect }) => {
   )
 })
 
-it('keeps every attribute that no convention knows', ({ expect }) => {
+it('keeps every attribute that no convention reads', ({ expect }) => {
   const unknown = fc.string({ minLength: 1 }).map(key => `app.${key}`)
   fc.assert(
     fc.property(fc.dictionary(unknown, value, { minKeys: 1, maxKeys: 10, noNullPrototype: true }), attributes => {
@@ -221,7 +221,7 @@ it('keeps every attribute that no convention knows', ({ expect }) => {
   )
 })
 
-it('reports that the name of a model was truncated', ({ expect }) => {
+it('reports that a model’s name was truncated', ({ expect }) => {
   const { modelUse, warnings } = stepOf(
     aSpan({ attributes: { 'gen_ai.operation.name': 'chat', 'gen_ai.request.model': 'm'.repeat(300) } }),
   )

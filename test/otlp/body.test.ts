@@ -134,7 +134,7 @@ describe('the body of an export', () => {
     expect(sent).toBeLessThan(24)
   })
 
-  it('gets a 413 for its content-length alone', async ({ expect }) => {
+  it('gets a 413 because of its content-length alone', async ({ expect }) => {
     const headers = { 'content-length': String(MAX_EXPORT_BYTES + 1) }
     for (const encoding of ['identity', 'gzip']) {
       const compressedRequest = request(bytes, { ...headers, 'content-encoding': encoding })

@@ -9,7 +9,7 @@ import { pageOf, type Sent, stepsIn, tracesOf } from '../support/shown-runs.ts'
 
 /*
  * Checks what people see of each recorded client's traces. Review a change to a page in `clients/` as you would a
- * change to the app. `npx vitest run --project functions test/otlp/clients.test.ts -u` writes the pages.
+ * change to the app. `npx vitest run --project functions test/otlp/clients.test.ts -u` updates the pages.
  */
 
 const A_PROJECT = { key: 1, id: '6e4d2c1b-8a7f-4e5d-9c3b-2a1f0e9d8c61', slug: 'support' }
@@ -48,9 +48,9 @@ describe.for(directories)('the telemetry of %s', directory => {
   it('shows values that a reader can use', async ({ expect }) => {
     for (const { kind, stepId, input, output, state, metadata } of stepsIn(tracesOf(await sentBy(directory)))) {
       expect(stepId).not.toMatch(/[0-9a-f]{8}-[0-9a-f]{4}-|0x[0-9a-f]{6}/)
-      // No vectors anywhere.
+      // There are no vectors anywhere.
       expect(JSON.stringify({ input, output, state: [...state], metadata })).not.toMatch(/(?:-?\d\.\d+,){8}/)
-      // No JSON or printed object as a string, except in what a model wrote or read.
+      // No string is JSON or a printed object, except in a model's input or output.
       const values = kind === 'tool' ? [input, output] : kind === 'llm' ? [] : [output]
       for (const value of values) {
         if (typeof value !== 'string') continue

@@ -73,12 +73,12 @@ describe('the response to an export', () => {
     [500, 13, '08 0d 12 02 6e 6f'],
     [502, 14, '08 0e 12 02 6e 6f'],
     [503, 14, '08 0e 12 02 6e 6f'],
-  ])('has status %i and the gRPC code %i', ([status, code, protobuf]) => {
+  ])('for status %i has the gRPC code %i', ([status, code, protobuf]) => {
     expect(show(encodeStatus(PROTOBUF, status, 'no'))).toBe(protobuf)
     expect(textOf(encodeStatus(JSON_TYPE, status, 'no'))).toBe(`{"code":${code},"message":"no"}`)
   })
 
-  it('exists for every error', () => {
+  it('has an encoding for every status', () => {
     for (const status of ERROR_STATUSES) expect(encodeStatus(PROTOBUF, status, '').length).toBe(2)
   })
 })

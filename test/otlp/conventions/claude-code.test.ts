@@ -16,7 +16,7 @@ const readType = (type: string, attributes: Record<string, Json>, events: GivenE
   )
 
 describe('an interaction', () => {
-  it('is an agent’s turn with the prompt as its input', ({ expect }) => {
+  it('is a turn of an agent, and its input is the prompt', ({ expect }) => {
     const attributes = {
       user_prompt: 'What is the refund policy?',
       user_prompt_length: 26,
@@ -38,7 +38,7 @@ describe('an interaction', () => {
 })
 
 describe('a model request', () => {
-  it('counts cached tokens among its input', ({ expect }) => {
+  it('counts cached tokens as input tokens', ({ expect }) => {
     const attributes = {
       model: 'claude-sonnet',
       'gen_ai.system': 'anthropic',

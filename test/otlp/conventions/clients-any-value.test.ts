@@ -315,7 +315,7 @@ describe('any value under a known key', () => {
       ),
       { numRuns: 400 },
     )
-    // Fails if the generated inputs are mostly noise.
+    // This fails if most of the generated inputs have nothing to read.
     expect(read).toBeGreaterThan(40)
   })
 

@@ -34,7 +34,7 @@ it('reads only the recorded spans of the prompt’s own steps', async ({ expect 
   expect(readings).toHaveLength(435)
 })
 
-it('reads a tool call’s span from its event', ({ expect }) => {
+it('reads a tool call from the event in its span', ({ expect }) => {
   const span = aSpan({
     name: 'dispatch_tool_call',
     resource: { 'service.name': 'codex_cli_rs' },

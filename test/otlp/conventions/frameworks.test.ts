@@ -43,7 +43,7 @@ it('reads MLflow’s values, which are JSON, including strings', ({ expect }) =>
   expect(metadata.response).toBe(undefined)
 })
 
-it('reads Genkit’s model, its usage and its tool calls, and names its step without the model', ({ expect }) => {
+it('reads Genkit’s model, usage, and tool calls, and leaves the model out of the step’s name', ({ expect }) => {
   const attributes = {
     'genkit:metadata:subtype': 'model',
     'genkit:name': 'openai/gpt-4.1-mini',
@@ -84,7 +84,7 @@ it('reads Genkit’s model, its usage and its tool calls, and names its step wit
   })
 })
 
-it('reads a LangSmith run’s request, its model and its failure', ({ expect }) => {
+it('reads a LangSmith run’s request, model, and failure', ({ expect }) => {
   const run = (
     kind: string,
     attributes: Record<string, Json>,
@@ -124,7 +124,7 @@ it('reads a Genkit flow and tool', ({ expect }) => {
   expect(stepOf(aSpan({ attributes: tool }))).toMatchObject({ kind: 'tool', stepId: 'get_order', output: { order: 7 } })
 })
 
-it('reads Strands’ blocks as tool calls, arguments and results', ({ expect }) => {
+it('reads Strands’ blocks as tool calls, arguments, and results', ({ expect }) => {
   const content = (name: string, attributes: Record<string, Json>) => ({ name, attributes })
   const chat = stepOf(
     aSpan({
@@ -169,7 +169,7 @@ it('reads Strands’ blocks as tool calls, arguments and results', ({ expect }) 
   expect(JSON.stringify(next.input)).toContain('{"role":"tool","content":{"order":7},"tool_call_id":"call_1"')
 })
 
-it('reads LiteLLM’s cost and user, and the call that its messages lack', ({ expect }) => {
+it('reads LiteLLM’s cost and user, and the tool call that its messages lack', ({ expect }) => {
   const attributes = {
     'gen_ai.operation.name': 'chat',
     'gen_ai.request.model': 'gpt',
@@ -219,13 +219,13 @@ describe('a call that two spans record', () => {
     expect(stepOf(aSpan({ attributes: usage })).metadata.usage).toBe(undefined)
   })
 
-  it('counts once if another call’s span has its content', ({ expect }) => {
+  it('is counted once if another call’s span has its content', ({ expect }) => {
     const chat = aSpan({ attributes: { 'gen_ai.operation.name': 'chat', 'gen_ai.completion': 'a' } })
     const spans = [own(null), chat]
     expect(spans.map(span => stepOf(span, twinsIn(spans)).kind)).toEqual(['generic', 'llm'])
   })
 
-  it('includes the answer that Logfire sends after it', ({ expect }) => {
+  it('includes the answer that Logfire sends after the call', ({ expect }) => {
     const request = { request_data: '{"model":"gpt"}', 'gen_ai.operation.name': 'chat', 'gen_ai.request.model': 'gpt' }
     const report = {
       ...request,

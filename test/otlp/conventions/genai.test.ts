@@ -29,7 +29,7 @@ async function stepsOf(directory: string) {
 }
 
 describe('recorded OpenTelemetry spans', () => {
-  it('include a retrieval, a model, a failing tool and an agent', async ({ expect }) => {
+  it('include a retrieval, a model, a failing tool, and an agent', async ({ expect }) => {
     expect(await stepsOf('otel-js2-json')).toEqual([
       {
         kind: 'retriever',

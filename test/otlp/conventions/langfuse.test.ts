@@ -69,7 +69,7 @@ it.for<[string, Json, Json]>([
     { input_tokens: 42, output_tokens: 6, cache_read_tokens: 7 },
   ],
   [
-    'parts of the whole, as the total shows',
+    'parts that are included in the rest, as the total shows',
     { input: 42, output: 9, total: 51, input_cached_tokens: 7 },
     { input_tokens: 42, output_tokens: 9, total_tokens: 51, cache_read_tokens: 7 },
   ],

@@ -100,7 +100,7 @@ it.for([
   expect(run({ 'langsmith.span.kind': type }).reading).toEqual({ kind })
 })
 
-it('leaves another library’s prompt to its own convention', ({ expect }) => {
+it('leaves another library’s prompt to that library’s convention', ({ expect }) => {
   const attributes = { 'langsmith.span.kind': 'llm', 'gen_ai.prompt': '[]', 'langsmith.usage_metadata': 'no object' }
   expect(readAs(langsmith, aSpan({ scope: 'my.app', attributes }))).toEqual({
     reading: { kind: 'llm' },

@@ -11,7 +11,7 @@ const messageOf = (role: string, ...parts: Json[]): Json => ({ role, parts })
 const text = (content: string): Json => ({ type: 'text', content })
 
 describe('Logfire', () => {
-  it('reads the caller’s own span by its template and its arguments', ({ expect }) => {
+  it('reads the template and arguments of the caller’s own span', ({ expect }) => {
     const attributes = {
       'logfire.msg_template': 'answer {q}',
       'logfire.msg': 'answer refund?',
@@ -33,7 +33,7 @@ describe('Logfire', () => {
           output: { answer: '30 days' },
         },
       },
-      // The arguments stay in the metadata. They aren't the input if a different convention finds the real one.
+      // The arguments stay in the metadata, because they aren't the input if another convention finds the real input.
       unread: ['logfire.msg_template', 'logfire.msg', 'logfire.span_type', 'q', 'nested', 'session.id', 'return'],
     })
   })
@@ -159,7 +159,7 @@ describe('Logfire', () => {
     })
   })
 
-  it('does not read names that only resemble its own', ({ expect }) => {
+  it('does not read names that only resemble Logfire’s', ({ expect }) => {
     const attributes = {
       events: '[{"name":"click"}]',
       request_data: '{"path":"/"}',
@@ -281,7 +281,7 @@ describe('pydantic-ai', () => {
     })
   })
 
-  it('version 2: a tool has its own names for its arguments and response', ({ expect }) => {
+  it('version 2: a tool’s arguments and response have different names', ({ expect }) => {
     const attributes = {
       'gen_ai.tool.name': 'get_order',
       'gen_ai.tool.call.id': 'c1',

@@ -155,7 +155,7 @@ describe('recorded OpenInference spans', () => {
     })
   })
 
-  it('from the AI SDK get their kinds from OpenInference, and everything else from the SDK’s own attributes', async ({
+  it('from the AI SDK get their kinds from OpenInference and everything else from the SDK’s own attributes', async ({
     expect,
   }) => {
     const steps = (await recordedSpans('ai-sdk-v6-openinference')).map(span => stepOf(span))
@@ -289,7 +289,7 @@ it('reads the cost, parameters, and prompt in a call', ({ expect }) => {
       prompt: { name: 'support-answer', version: 4 },
       fallback: { kind: 'llm' },
     },
-    // The tool definitions don't appear anywhere else.
+    // The parameters are kept, because the tool definitions in them don't appear anywhere else.
     unread: ['llm.system', 'llm.invocation_parameters', 'graph.node.id', 'agent.name'],
   })
   const id = '6ba7b810-9dad-41d1-80b4-00c04fd430c8'

@@ -42,7 +42,7 @@ it.for<[string, Record<string, Json>, Json]>([
     { model: 'm', prompt: 'q', completion: 'a' },
     { model: 'm', fallback: { kind: 'llm', input: 'q', output: 'a' } },
   ],
-  ['a model attribute outside AI', { model: 'XJ-9' }, { model: 'XJ-9' }],
+  ['a model attribute that is not about AI', { model: 'XJ-9' }, { model: 'XJ-9' }],
 ])('reads %s', ([, attributes, expected], { expect }) => {
   expect(readAs(plain, aSpan({ attributes })).reading).toEqual(expected)
 })
@@ -73,7 +73,7 @@ describe('a span that is not a step of an AI pipeline', () => {
 })
 
 describe('our own attributes', () => {
-  it('set the step, its prompt and its state', ({ expect }) => {
+  it('set the step, its prompt, and its state', ({ expect }) => {
     const attributes = {
       'countersign.step_id': 'draft',
       'countersign.prompt_version_id': '6ba7b810-9dad-41d1-80b4-00c04fd430c8',

@@ -63,7 +63,7 @@ it.for([
   ['<b>bold</b>', false],
   ['Refunds (within 30 days)', false],
   ['answer', false],
-] as const)('%s is a printed object: %s', ([text, isPrinted], { expect }) => {
+] as const)('recognizes whether %s is a printed object: %s', ([text, isPrinted], { expect }) => {
   expect(isPrintedObject(text)).toBe(isPrinted)
 })
 

@@ -7,12 +7,12 @@ describe('a serialized value', () => {
     ['an object', '{"a":1}', { a: 1 }],
     ['a value serialized twice', '"{\\"a\\":1}"', { a: 1 }],
     [
-      'a value serialized three times, which keeps its last level',
+      'a value serialized three times, which stays serialized once',
       JSON.stringify(JSON.stringify('{"a":1}')),
       '{"a":1}',
     ],
     ['quoted text', '"refund"', 'refund'],
-    ['a number, which may be meant as text', '42', '42'],
+    ['a number, which may be intended as text', '42', '42'],
     ['a word', 'true', 'true'],
     ['text that only starts like JSON', '[see above] {', '[see above] {'],
     ['a number that overflows', '{"a":1e400}', '{"a":1e400}'],
@@ -34,7 +34,7 @@ describe('keys with indices', () => {
   it.for<[string, [string, Json][], Json | undefined]>([
     ['nothing', [], undefined],
     [
-      'a list in numeric order',
+      'list items in numeric order',
       [
         ['10', 'c'],
         ['2', 'b'],

@@ -26,12 +26,12 @@ describe('the name of a step', () => {
     'feedface',
     'deadbeefdeadbeef',
     'sidestep 2',
-  ])('%s stays as it is', (name, { expect }) => {
+  ])('%s stays unchanged', (name, { expect }) => {
     expect(stableName(name)).toBe(name)
   })
 
   it.for(['-'.repeat(1e6), 'a1'.repeat(5e5), `${'_'.repeat(5e5)}${UUID}`.repeat(2), ' '.repeat(1e6)])(
-    'is computed quickly even from a huge string',
+    'is computed quickly, even from a huge string',
     (name, { expect }) => {
       const start = performance.now()
       stableName(name)

@@ -183,7 +183,7 @@ describe('a vector database’s response', () => {
 })
 
 it.for([
-  ['no attributes of its own', { 'gen_ai.request.model': 'gpt' }],
+  ['none of Traceloop’s attributes', { 'gen_ai.request.model': 'gpt' }],
   ['a database’s attributes', { 'db.system': 'postgresql' }],
 ] as const)('ignores a span with %s', ([, attributes], { expect }) => {
   expect(readAs(traceloop, aSpan({ attributes })).reading).toBeUndefined()
