@@ -38,13 +38,13 @@ describe('facts', () => {
     expect(readings(text)).toEqual(expected)
   })
 
-  it('are extracted once: the year in a date is not a separate number', () => {
+  it('are extracted once, so the year in a date is not also a separate number', () => {
     expect(readings('14 Nov 2025: 420.00')).toEqual(['d:2025-11-14', 'n:420'])
   })
 })
 
 describe('words', () => {
-  it('match despite different endings, case, or accents', () => {
+  it('match despite differences in endings, case, or accents', () => {
     expect(words('Réservations')).toEqual(words('reservation'))
   })
 

@@ -34,7 +34,7 @@ const makeUser = async (org: Org): Promise<string> =>
 const quietly = () => vi.spyOn(console, 'error').mockImplementation(() => {})
 
 describe('a Cloudflare Access user', () => {
-  it('signs in as the user with the same email, who may read and review', async ({ expect }) => {
+  it('signs in as the user with the same email and may read and review', async ({ expect }) => {
     const { org, spanId } = await newReviewed('Yes')
     const userId = await makeUser(org)
     const app = team.page(await team.token({ email: email.toUpperCase() }))
@@ -103,7 +103,9 @@ describe('a Cloudflare Access user', () => {
     expect((await otherPage.get(search, undefined, header)).status).toBe(200)
   })
 
-  it('has lower precedence than a key or a live session, but higher than an ended session', async ({ expect }) => {
+  it('has lower precedence than a key or a live session, but higher precedence than an ended session', async ({
+    expect,
+  }) => {
     await makeUser(org)
     const stranger = await newOrg()
     const token = await team.token({ email })
@@ -147,7 +149,7 @@ describe('a Cloudflare Access user', () => {
 })
 
 describe('an email', () => {
-  it('gives a 403 that names it if no user has it', async ({ expect }) => {
+  it('gets a 403 that quotes it if no user has it', async ({ expect }) => {
     const response = await team.page(await team.token({ email })).get(TRACES)
     expect(response.status).toBe(403)
     expect(response.body.details[0].message).toContain(email)
@@ -162,7 +164,7 @@ describe('an email', () => {
     return (await org.owner.get('/api/users')).body.users.find((each: { email: string }) => each.email === email)
   }
 
-  it('grants nothing if it belongs to a pipeline’s labeler, even if somebody creates keys for that user', async ({
+  it('grants no access if it belongs to a pipeline’s labeler, even if somebody creates keys for that user', async ({
     expect,
   }) => {
     const user = await labeler()
@@ -187,7 +189,7 @@ describe('an email', () => {
     expect((await app.get('/api/session')).body).toMatchObject({ actorId: user.id, user: { name: 'Ada' } })
   })
 
-  it('grants nothing 30 s after its user is deleted or gets a different email', async ({ expect }) => {
+  it('grants no access 30 seconds after its user is deleted or gets a different email', async ({ expect }) => {
     const [first, second] = [await makeUser(org), `b-${email}`]
     const app = team.page(await team.token({ email }))
     const later = team.page(await team.token({ email: second }))
@@ -201,7 +203,7 @@ describe('an email', () => {
     expect((await later.get(TRACES)).status).toBe(403)
   })
 
-  it('needs x-org-slug if it has users in several organizations, and the error says so', async ({ expect }) => {
+  it('needs x-org-slug if users in several organizations have it, and the error says so', async ({ expect }) => {
     const second = await newOrg()
     const [userId] = [await makeUser(org), await makeUser(second)]
     const app = team.page(await team.token({ email }))
@@ -219,7 +221,7 @@ describe('an email', () => {
     expect((await app.get('/api/session', undefined, { 'x-org-slug': third.slug })).status).toBe(403)
   })
 
-  it('works for each of its users, even in very many organizations', async ({ expect }) => {
+  it('works for every user that has it, even in very many organizations', async ({ expect }) => {
     await makeUser(org)
     const many = MAX_LISTED_MEMBERSHIPS + 20
     const numbers = `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${many})`
@@ -252,7 +254,7 @@ describe('an email', () => {
     expect((await unavailable.get('/api/session/organizations')).status).toBe(503)
   })
 
-  it('lists organizations only for a user whom Cloudflare Access let in', async ({ expect }) => {
+  it('gets the list of organizations only with a valid Access token', async ({ expect }) => {
     const path = '/api/session/organizations'
     await makeUser(org)
     expect((await team.page('x').get(path)).status).toBe(401)
@@ -334,7 +336,7 @@ describe('a token', () => {
 })
 
 describe('the Access keys', () => {
-  it('are fetched once, and again at most every 30 seconds if a token names an unknown key', async ({ expect }) => {
+  it('are fetched once, and then at most every 30 seconds for tokens that name an unknown key', async ({ expect }) => {
     await makeUser(org)
     const app = team.page(await team.token({ email }))
     for (let index = 0; index < 3; index++) expect((await app.get(TRACES)).status).toBe(200)
@@ -388,7 +390,7 @@ describe('while D1 is unreachable', () => {
     expect((await team.page(token, withAccess(wrapBindings(failingFrom(1, OVERLOADED)))).get(TRACES)).status).toBe(503)
     expect((await team.page(token).get(TRACES)).status).toBe(200)
     let isDown = false
-    // Only the first call in each request fails: the lookup of the user.
+    // Only the first call in each request, the lookup of the user, fails.
     const once = withAccess(
       wrapBindings(async (binding, call) => {
         if (isDown && binding === 'DB') {

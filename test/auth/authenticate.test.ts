@@ -13,12 +13,12 @@ afterEach(() => {
 })
 
 describe('a key while D1 is unreachable', () => {
-  it('works for 10 minutes if it was seen before, and otherwise gives a 503', async ({ expect }) => {
+  it('keeps working for 10 minutes if it was used before, and otherwise gets a 503', async ({ expect }) => {
     const org = await newOrg()
     await org.bearer().get('/api/traces?projectSlug=support')
     const unseen = await org.keyFor({})
     let isDown = false
-    // Only the first call in each request fails: the lookup of the key.
+    // Only the first call in each request, the lookup of the key, fails.
     const bindings = wrapBindings(async (binding, call) => {
       if (isDown && binding === 'DB') {
         isDown = false
@@ -37,7 +37,9 @@ describe('a key while D1 is unreachable', () => {
     expect((await list(org.projectKey)).status).toBe(503)
   })
 
-  it('works for only 45 seconds if there are shards, because epochs are looked up with the key', async ({ expect }) => {
+  it('keeps working for only 45 seconds if there are shards, because epochs are looked up with the key', async ({
+    expect,
+  }) => {
     vi.spyOn(console, 'error').mockImplementation(() => {})
     const org = await newOrg()
     let isDown = false

@@ -123,7 +123,7 @@ describe('signing in with a key', () => {
 })
 
 describe('a sign-in link', () => {
-  it('signs a browser in as its key, once', async ({ expect }) => {
+  it('signs a browser in with its key, but only once', async ({ expect }) => {
     const link = await newLink(org.projectKey)
     const first = await visitor().post('/api/session', { link })
     expect(first.status).toBe(201)
@@ -154,7 +154,7 @@ describe('a sign-in link', () => {
     expect(response.body.details[0].path).toBe('expiresInSeconds')
   })
 
-  it('cannot be created by a session, which could renew itself that way', async ({ expect }) => {
+  it('cannot be created by a session, because a session could then renew itself', async ({ expect }) => {
     const response = await page(await signIn(org.projectKey)).post('/api/sign-in-links')
     expect(response).toMatchObject({ status: 403, body: { error: 'Forbidden' } })
     expect(response.body.details[0].message).toContain('session')
@@ -379,7 +379,7 @@ describe('a page on another origin', () => {
     ['a different port', { origin: 'https://countersign.test:8443' }],
     ['the same host without https', { origin: 'http://countersign.test' }],
     ['a sandboxed frame', { origin: 'null' }],
-    ['a page that sends no such header', {}],
+    ['a page that sends neither Origin nor Sec-Fetch-Site', {}],
     ['another site, without Origin', { 'sec-fetch-site': 'cross-site' }],
     ['a different host on the domain, without Origin', { 'sec-fetch-site': 'same-site' }],
     ['a typed address', { 'sec-fetch-site': 'none' }],
@@ -446,7 +446,7 @@ describe('a page on another origin', () => {
 describe('while D1 is unreachable', () => {
   const unavailable = () => wrapBindings(failingFrom(1, OVERLOADED))
 
-  it('a known session keeps working, and an unknown one gives a 503', async ({ expect }) => {
+  it('a known session keeps working, and an unknown one gets a 503', async ({ expect }) => {
     vi.spyOn(console, 'error').mockImplementation(() => {})
     const seen = await signIn(org.projectKey)
     const unseen = `__Host-countersign=${'u'.repeat(32)}`

@@ -49,7 +49,7 @@ describe('attempts', () => {
     expect(third).toEqual(first)
   })
 
-  it.for(temporary)('stop after three on %s, and then the loss is reported', async ([, fail], { expect }) => {
+  it.for(temporary)('stop after the third one on %s, and the loss is then reported', async ([, fail], { expect }) => {
     const { countersign, sent, losses } = newClient(fail)
     const trace = countersign.startTrace('run')
     const flushed = countersign.flush()
@@ -100,10 +100,10 @@ describe('attempts', () => {
 
   it.for([
     ['in seconds', '7', 7],
-    ['at once', '0', 0],
+    ['immediately', '0', 0],
     ['as a date', 'Sat, 21 Nov 2026 09:30:09 GMT', 9],
     ['as a date in the past', 'Sat, 21 Nov 2026 09:29:00 GMT', 0],
-    ['after an hour, which is capped at a minute and a second', '3600', 61],
+    ['of an hour, which is capped at 61 seconds', '3600', 61],
     ['in an invalid format, as if there were none', 'soon', 2],
   ] as const)('follow Retry-After %s', async ([, retryAfter, after], { expect }) => {
     vi.setSystemTime('2026-11-21T09:30:00.000Z')
@@ -121,7 +121,7 @@ describe('attempts', () => {
     await flushed
   })
 
-  it('are aborted after 5 seconds, whether fetch heeds the signal or not', async ({ expect }) => {
+  it('are aborted after 5 seconds, whether or not fetch heeds the signal', async ({ expect }) => {
     const { countersign, sent, losses } = newClient((request, nth) =>
       nth < 3 ? new Promise(() => {}) : batchResponse(request),
     )
@@ -215,7 +215,7 @@ describe('a batch', () => {
     expect([first, second]).toEqual([{ isSettled: true }, { isSettled: true }])
   })
 
-  it('is halved if a proxy accepts only smaller bodies than the service does', async ({ expect }) => {
+  it('is halved if a proxy has a lower body limit than the service', async ({ expect }) => {
     const { countersign, sent, losses } = newClient(request =>
       JSON.stringify(request.events).length > 3000 ? errorResponse(413, 'too_large') : batchResponse(request),
     )
@@ -293,7 +293,7 @@ describe('a flush', () => {
 })
 
 describe('results of individual events', () => {
-  it('are handled individually, by a retry or by a reported loss', async ({ expect }) => {
+  it('are handled one by one: each event is retried, or its loss is reported', async ({ expect }) => {
     const { countersign, sent, losses } = newClient((request, nth) =>
       batchResponse(request, nth === 1 ? [202, 503, 400, 429, 202] : nth === 2 ? [500, 202] : [503]),
     )
@@ -314,7 +314,7 @@ describe('results of individual events', () => {
     expect(losses[0]?.id).toBe(sent[0]?.events[2]?.body.observation_id)
   })
 
-  it('hold back events that depend on a trace being retried', async ({ expect }) => {
+  it('hold back events whose trace is being retried', async ({ expect }) => {
     const { countersign, batches, losses } = newClient((request, nth) =>
       batchResponse(request, nth === 1 ? [503, 404, 404] : 202),
     )
@@ -334,7 +334,7 @@ describe('results of individual events', () => {
     expect(losses).toEqual([])
   })
 
-  it('never let an earlier event overtake its update', async ({ expect }) => {
+  it('never let a retried event overwrite a later update', async ({ expect }) => {
     const { countersign, sent } = newClient((request, nth) => batchResponse(request, nth === 1 ? [202, 503, 202] : 202))
     const trace = countersign.startTrace('run')
     const feedbackId = trace.feedback({ rating: 'negative' })
@@ -369,7 +369,7 @@ describe('memory', () => {
 })
 
 describe('waitUntil', () => {
-  it('gets a promise with each event, and each promise resolves when everything has been sent', async ({ expect }) => {
+  it('gets a promise for each event, and each promise resolves when everything has been sent', async ({ expect }) => {
     const waiting: Promise<unknown>[] = []
     const { countersign, sent } = newClient(undefined, { waitUntil: promise => waiting.push(promise) })
     const trace = countersign.startTrace('run')

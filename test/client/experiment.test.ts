@@ -37,7 +37,7 @@ async function newDataset(count: number) {
 
 const turn = (milliseconds = 1) => new Promise(resolve => setTimeout(resolve, milliseconds))
 
-/** A connection to the Worker that can be cut, and what was sent over it. */
+/** A connection to the Worker that a test can cut, and the requests sent over it. */
 function newConnection() {
   const sent: { method: string; path: string; results: number }[] = []
   const connection = {
@@ -184,7 +184,7 @@ describe('an experiment', () => {
 })
 
 describe('an item', () => {
-  it('that throws has an error, and the others continue', async ({ expect }) => {
+  it('that throws gets an error, and the other items continue', async ({ expect }) => {
     const { org, results } = await newDataset(6)
     const { connection, fetch } = newConnection()
     const { countersign } = newWorkerClient(org, { fetch })
@@ -218,7 +218,7 @@ describe('an item', () => {
     ['over 5 MiB', 'x'.repeat(MAX_VALUE_BYTES), "The output can't be sent: More than 5242880 bytes as JSON"],
     ['undefined', undefined, "The output can't be sent: JSON can't represent this value"],
     ['a cycle', cycle, /^The output can't be sent: .*circular/],
-  ] as const)('whose output is %s has an error that says so', async ([, output, message], { expect }) => {
+  ] as const)('whose output is %s gets an error that says so', async ([, output, message], { expect }) => {
     const { org, results } = await newDataset(4)
     const { countersign } = newWorkerClient(org)
     const report = await countersign.experiment<Ticket>({ step: STEP }, ({ input }) =>
@@ -229,7 +229,7 @@ describe('an item', () => {
     expect(failed).toMatchObject({ input: { number: 2 }, output: null, error: expect.stringMatching(message) })
   })
 
-  it('whose output the service rejects has an error that says so', async ({ expect }) => {
+  it('whose output the service rejects gets an error that says so', async ({ expect }) => {
     const { org, results } = await newDataset(1)
     const { connection, fetch } = newConnection()
     connection.before = ({ body }) => {
@@ -253,14 +253,14 @@ describe('an item', () => {
       input.number === 4 ? 'y'.repeat(MAX_VALUE_BYTES - 2) : text,
     )
     expect(report.counts).toMatchObject({ error: 0 })
-    // Together, they would exceed a request's limit.
+    // Together, the outputs would exceed a request's limit.
     expect(connection.sent.flatMap(({ results }) => results || [])).toEqual([1, 1, 1, 1, 1])
     const page = await org.read.get(`/api/experiments/${report.id}/items?limit=1`)
     const [{ id, output }] = page.body.items
     expect(output).toHaveLength(id === items[4]?.id ? MAX_VALUE_BYTES - 2 : text.length)
   })
 
-  it('is sent with fewer other items if a proxy accepts only smaller requests', async ({ expect }) => {
+  it('is sent with fewer other items if a proxy has a lower request limit than the service', async ({ expect }) => {
     const { org } = await newDataset(9)
     const { connection, fetch } = newConnection()
     connection.before = ({ path, body }) =>
@@ -274,10 +274,10 @@ describe('an item', () => {
 })
 
 describe('traces that an item starts', () => {
-  it('are marked, and the first one is the trace of the result', async ({ expect }) => {
+  it('are marked, and the first one becomes the trace of the result', async ({ expect }) => {
     const { org, items, results } = await newDataset(2)
     const { countersign, losses } = newWorkerClient(org)
-    // A pipeline has a client of its own.
+    // A pipeline has its own client.
     const pipeline = newWorkerClient(org).countersign
     const answer = async (ticket: Ticket) => {
       await turn()
@@ -345,7 +345,7 @@ describe('an interrupted experiment', () => {
     return { ...data, connection, countersign, ran, run, finish }
   }
 
-  it('continues with the pending items after its process was killed', async ({ expect }) => {
+  it('continues with the pending items after its process is killed', async ({ expect }) => {
     const { connection, countersign, ran, run, finish, read } = await newRun(8)
     const id = crypto.randomUUID()
     let stored = 0
@@ -371,14 +371,14 @@ describe('an interrupted experiment', () => {
     expect(report).toMatchObject({ id, state: 'finished', counts: { passed: 8 } })
     expect([stored, ran.length]).toEqual([5, 3])
     expect(new Set([...before, ...ran]).size).toBe(8)
-    // Another call runs nothing.
+    // Another call runs no items.
     connection.sent.length = 0
     expect(await finish(id)).toEqual(report)
     expect(ran).toHaveLength(3)
     expect(connection.sent.filter(({ method }) => method === 'POST')).toEqual([])
   })
 
-  it('keeps the results from before it was aborted', async ({ expect }) => {
+  it('keeps the results that arrived before it was aborted', async ({ expect }) => {
     const { countersign, run, finish, read, ran } = await newRun(8)
     const id = crypto.randomUUID()
     const controller = new AbortController()
@@ -403,14 +403,14 @@ describe('an interrupted experiment', () => {
     expect(ran).toHaveLength(8)
   })
 
-  it("doesn't begin if it's already aborted", async ({ expect }) => {
+  it("doesn't begin if its signal is already aborted", async ({ expect }) => {
     const { countersign, list } = await newRun(1)
     const signal = AbortSignal.abort(new Error('Enough'))
     await expect(countersign.experiment({ step: STEP }, () => 1, { signal })).rejects.toThrow('Enough')
     expect(await list()).toEqual([])
   })
 
-  it('throws if its results cannot be sent, and loses only those', async ({ expect }) => {
+  it('throws if results cannot be sent, and loses only those results', async ({ expect }) => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const { connection, countersign, ran, run, finish, read } = await newRun(8)
     const id = crypto.randomUUID()

@@ -84,7 +84,7 @@ describe('one trace', () => {
     await expect(unnamed.countersign.traces.get(sent.id)).rejects.toMatchObject({ status: 400 })
   })
 
-  it('reads its spans page by page', async ({ expect }) => {
+  it('has its spans read page by page', async ({ expect }) => {
     const { countersign } = newWorkerClient(await newOrg())
     const trace = countersign.startTrace('run')
     for (let index = 0; index < 5; index++) await trace.span(`step-${index}`, () => index)
@@ -150,7 +150,9 @@ describe('an error', () => {
     expect(sent).toHaveLength(3)
   })
 
-  it('is thrown immediately if Retry-After is too long or an attribution failed permanently', async ({ expect }) => {
+  it('is thrown immediately if Retry-After is too long or an attribution has failed permanently', async ({
+    expect,
+  }) => {
     const limited = newClient(() => errorResponse(429, 'rate_limited', { 'retry-after': '62' }))
     await expect(limited.countersign.search({ name: 'run' })).rejects.toMatchObject({ status: 429 })
     expect(limited.sent).toHaveLength(1)
@@ -230,7 +232,7 @@ describe('the active prompt', () => {
     expect(statuses).toEqual([200, 200])
   })
 
-  it('is the last known version while the service fails, after a single attempt', async ({ expect }) => {
+  it('is the last known version if a single attempt to refresh it fails', async ({ expect }) => {
     const { connection, statuses, active } = await promptOf('step')
     const first = await active()
     connection.isOpen = false

@@ -4,7 +4,7 @@ import { traceUuid } from '../../src/domain/ids.ts'
 import { newOrg } from '../support/org.ts'
 import { errorResponse, newPrompt, newWorkerClient, workerFetch } from './service.ts'
 
-/** A trace as the API returns it, with its spans by step. */
+/** Returns a trace from the API, with its root and a function that finds the span of a step. */
 async function readBack(countersign: Countersign, traceId: string) {
   await countersign.flush()
   const trace = await countersign.traces.get(traceId)
@@ -20,7 +20,7 @@ async function readBack(countersign: Countersign, traceId: string) {
 const turn = () => new Promise(resolve => setTimeout(resolve, 1))
 
 describe('a run', () => {
-  it('is recorded with its steps, observations, state, and feedback, and read back', async ({ expect }) => {
+  it('is recorded with its steps, observations, state, and feedback, and can be read back', async ({ expect }) => {
     const org = await newOrg()
     const { countersign, losses } = newWorkerClient(org)
     const { created } = await newPrompt(org, 'generate-answer')
@@ -202,7 +202,9 @@ describe('a run', () => {
     expect(read.spanOf('of-the-trace').parentSpanId).toBe(read.root.id)
   })
 
-  it('keeps inputs as recorded, and accepts an output after the end, as from a stream', async ({ expect }) => {
+  it('keeps inputs as recorded, and accepts an output after a step ends, such as one from a stream', async ({
+    expect,
+  }) => {
     const { countersign } = newWorkerClient(await newOrg())
     const trace = countersign.startTrace('support-answer')
     const messages = ['first']
@@ -301,7 +303,7 @@ describe('a run', () => {
     expect(observations.body.observations).toHaveLength(1)
   })
 
-  it('needs a project if its key is valid for several', async ({ expect }) => {
+  it('needs a project if its key is valid for several projects', async ({ expect }) => {
     const org = await newOrg()
     const named = newWorkerClient(org, { apiKey: org.ownerKey })
     const unnamed = newWorkerClient(org, { apiKey: org.ownerKey, projectSlug: undefined })

@@ -9,7 +9,7 @@ export interface Sent {
   /** Includes the query. */
   path: string
   headers: Headers
-  /** Set for a batch. */
+  /** The events in a batch. Empty for other requests. */
   events: { type: string; body: Record<string, unknown> }[]
   signal: AbortSignal | undefined
 }
@@ -38,7 +38,7 @@ export const jsonResponse = (status: number, body: unknown, headers: Record<stri
 export const errorResponse = (status: number, code: string, headers: Record<string, string> = {}): Response =>
   jsonResponse(status, { error: `It is ${code}`, code, requestId: 'r' }, { 'x-request-id': 'r', ...headers })
 
-/** The response to a batch, with a status for each event or one for all. */
+/** The response to a batch, with a status for each event or one status for all events. */
 export const batchResponse = ({ events }: Sent, statuses: readonly number[] | number = 202): Response =>
   jsonResponse(207, {
     results: events.map((_, index) => {
@@ -64,7 +64,7 @@ export function newClient(
   return { countersign, sent, losses, batches: () => sent.map(({ events }) => events.map(({ type }) => type)) }
 }
 
-/** A `fetch` that calls the Worker directly with the tests' bindings or wrapped ones. */
+/** A `fetch` that calls the Worker directly with the tests' bindings or with wrapped bindings. */
 export const workerFetch =
   (bindings: Env = env): Fetch =>
   async (url, init) => {

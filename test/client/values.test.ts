@@ -23,12 +23,12 @@ const unfit = [
   ['a function', () => 1, 'not_serializable'],
   ['a value whose fields cannot be read', throwing, 'not_serializable'],
   ['nesting over 128 levels', nested(129), 'not_serializable'],
-  ['nesting too deep for any parser', nested(5000), 'not_serializable'],
+  ['nesting that is too deep for any parser', nested(5000), 'not_serializable'],
   ['more than 5 MiB', 'ä'.repeat(limits.MAX_VALUE_BYTES / 2), 'too_large'],
 ] as const
 
 describe('a value that cannot be sent', () => {
-  it.for(unfit)('is the only loss if it is %s', async ([, value, reason], { expect }) => {
+  it.for(unfit)('is lost, but nothing else is: %s', async ([, value, reason], { expect }) => {
     const { countersign, sent, losses } = newClient()
     const trace = countersign.startTrace('run', { metadata: { good: 1 } })
     trace.observe('output', value)
@@ -106,7 +106,7 @@ describe('a value that cannot be sent', () => {
     expect(delivered).toHaveLength(2)
   })
 
-  it('is not a value that merely has unusual field names', async ({ expect }) => {
+  it('differs from one that merely has unusual field names, which is sent', async ({ expect }) => {
     const { countersign, sent } = newClient()
     const metadata = JSON.parse('{"__proto__": {"a": 1}, "constructor": 2}')
     const trace = countersign.startTrace('run', { metadata })
@@ -118,7 +118,7 @@ describe('a value that cannot be sent', () => {
     }
   })
 
-  it('is not a value that JSON merely changes', async ({ expect }) => {
+  it('differs from one that JSON merely changes, which is sent', async ({ expect }) => {
     const { countersign, sent, losses } = newClient()
     const trace = countersign.startTrace('run')
     const brackets = '\\"\\\\"["{'.repeat(200)
@@ -189,9 +189,9 @@ describe('onLoss', () => {
 
 describe('options', () => {
   it.for([
-    ['a base URL', { baseUrl: 'countersign.example.com' }],
+    ['a valid base URL', { baseUrl: 'countersign.example.com' }],
     ['a key', { apiKey: '' }],
-  ] as const)('are rejected immediately without %s', ([, fields], { expect }) => {
+  ] as const)('are rejected immediately if they lack %s', ([, fields], { expect }) => {
     expect(() => new Countersign({ baseUrl: 'https://countersign.test', apiKey: 'cs_key', ...fields })).toThrow(
       TypeError,
     )

@@ -25,7 +25,7 @@ describe('an evaluator', () => {
     [{ paths: { 'a.b': { type: 'exact', tolerance: 1 } } }, 'paths.a.b.tolerance'],
     [{ paths: { 'a\\b': { type: 'exact' } } }, 'paths.a\\b'],
     [{ paths: { '': { type: 'exact' } } }, 'paths.'],
-  ])('is rejected with the path at fault: %j', ([evaluator, path], { expect }) => {
+  ])('is rejected with the path of its fault: %j', ([evaluator, path], { expect }) => {
     expect(() => parse(Evaluator, evaluator)).toThrow(
       expect.objectContaining({ status: 400, details: [expect.objectContaining({ path })] }),
     )

@@ -36,7 +36,7 @@ async function newDataset(stepId = STEP) {
   return { org, id: String(id), path, version, add, change, file }
 }
 
-/** A reviewed span of the dataset's step, in a trace of its own. */
+/** A reviewed span of the dataset's step, in its own trace. */
 async function newItem(
   org: Org,
   { output = { answer: '12' }, ...fields }: { output?: unknown; [field: string]: unknown },
@@ -94,7 +94,7 @@ async function insertExamples({ id }: { id: string }, count: number, { inputRef 
 }
 
 describe('a JSON Lines export', () => {
-  it('has the items as the list shows them, and a last line', async ({ expect }) => {
+  it('has the same items as the list, and a last line', async ({ expect }) => {
     const dataset = await newDataset()
     const { org, path, file } = dataset
     const [example] = await dataset.add({
@@ -154,7 +154,7 @@ describe('a JSON Lines export', () => {
     ])
   })
 
-  it('has one split or all of them', async ({ expect }) => {
+  it('has the items in one split or in all splits', async ({ expect }) => {
     const dataset = await newDataset()
     const [first = '', second = '', third = ''] = await dataset.add(
       { input: 1, expected: 1 },
@@ -229,7 +229,7 @@ describe('a CSV export', () => {
     expect(headers.get('content-disposition')).toMatch(/^attachment; filename="generate-answer-all-[\w.-]+\.csv"$/)
   })
 
-  it('has the fields of the first items if there is no schema', async ({ expect }) => {
+  it('has a column for each field of the first items if there is no schema', async ({ expect }) => {
     const dataset = await newDataset()
     await dataset.add({ input: 1, expected: { a: 'x', b: null } })
     await dataset.add({ input: 2, expected: { c: { d: true } } })
@@ -253,7 +253,7 @@ describe('a CSV export', () => {
     expect((await file('format=csv')).body).toBe(`${HEAD},expected,metadata,_rest\r\n`)
   })
 
-  it('names alternatives in the last column', async ({ expect }) => {
+  it('lists alternatives in the last column', async ({ expect }) => {
     const dataset = await newDataset()
     await dataset.add({ input: 1, expected: 'a' })
     await stored
@@ -265,7 +265,7 @@ describe('a CSV export', () => {
     ])
   })
 
-  it('keeps its columns in the next file', async ({ expect }) => {
+  it('has the same columns in every file', async ({ expect }) => {
     const dataset = await newDataset()
     await insertExamples(dataset, MAX_FILE_ITEMS + 1)
     await dataset.add({ id: 'ffffffff-0000-4000-8000-000000000000', input: 0, expected: { a: 1 } })
@@ -303,7 +303,7 @@ describe('a CSV export', () => {
   const cellOf = (value: unknown): string =>
     typeof value === 'string' && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value)
 
-  /** What a record says about the expected value: its cells by field, or the whole value. */
+  /** The expected value in a record, either as cells by field or as one cell. */
   function expectedIn(record: Record<string, string>): unknown {
     if (record.expected !== undefined) return record.expected
     const { expected } = JSON.parse(record._rest || '{}')
@@ -320,7 +320,7 @@ describe('a CSV export', () => {
 })
 
 describe('a chat export', () => {
-  it('has the conversations of the train split, without excluded or stale items', async ({ expect }) => {
+  it('has the conversations in the train split, without excluded or stale items', async ({ expect }) => {
     const dataset = await newDataset()
     const ids = await dataset.add(
       { input: 'How long?', expected: '24 months' },
@@ -399,7 +399,7 @@ describe('an export in several files', () => {
     expect((await file(`format=jsonl&version=${before}&cursor=${cursor}`)).status).toBe(200)
   })
 
-  it('leaves out items whose traces are deleted between its files', async ({ expect }) => {
+  it('leaves out items whose traces are deleted between files', async ({ expect }) => {
     const dataset = await newDataset()
     const { file, org } = dataset
     const deleted = await newItem(org, {})
@@ -446,7 +446,7 @@ describe('an export in several files', () => {
   it.for([
     ['bytes', 5 * 1024 * 1024, Math.floor(MAX_FILE_BYTES / (5 * 1024 * 1024 + 601))],
     ['values in R2', INLINE_BYTES + 1, MAX_FILE_OBJECTS],
-  ] as const)('ends a file at its limit on %s', async ([, length, count], { expect }) => {
+  ] as const)('ends a file at the limit for %s', async ([, length, count], { expect }) => {
     const dataset = await newDataset()
     await insertExamples(dataset, 1000, { inputRef: `${crypto.randomUUID()}:0:${length}` })
     const store = await storeOf(dataset.org)
@@ -473,7 +473,7 @@ describe('an export', () => {
     const { body } = await dataset.org.bearer(bindings).get(path)
     const items = lines(body).length - 1
     expect(items).toBeGreaterThan(1000)
-    // The key, the dataset, and three queries for every 500 items.
+    // One call looks up the key, one looks up the dataset, and three read each group of 500 items.
     expect(counts.d1RoundTrips).toBeLessThanOrEqual(2 + (3 * MAX_FILE_ITEMS) / 500)
     expect(counts).toMatchObject({ rowsWritten: 0, r2Calls: 0 })
     // On a busy machine, each file may end at a different item.
@@ -529,7 +529,7 @@ describe('an export', () => {
       items.push(item)
     }
     const response = await send(org, `${dataset.path}/export?format=jsonl`)
-    // Each item is a separate part. Only the newest has been read so far.
+    // Each item is a separate part of the response. Only the newest item has been read so far.
     const [oldest] = items
     await org.owner.delete(`/api/traces/${oldest?.id}`)
     for (const { key } of (await env.PAYLOADS.list({ prefix: `${org.id}/` })).objects) {

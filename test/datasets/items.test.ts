@@ -26,7 +26,7 @@ async function newDataset(tenant?: Org) {
   return { org, list, dataset, items }
 }
 
-/** A span with input, state, and output, in a trace of its own. */
+/** A span with input, state, and output, in its own trace. */
 async function newStep(org: Org, { output = OUTPUT, input = { question: 'How long?' }, metadata = {} }: Fields = {}) {
   const trace = await newReviewed(null, org)
   const span_id = crypto.randomUUID()
@@ -56,7 +56,7 @@ async function runCron(run: (job: Job) => Promise<void> = job => runJob(job, env
 }
 
 describe('a decision', () => {
-  it('makes the span an item with the values that it had', async ({ expect }) => {
+  it('turns the span into an item with its values at that time', async ({ expect }) => {
     const { org, dataset, items } = await newDataset()
     const { id, spanId, review, observe } = await newStep(org, { metadata: { tier: 'gold' } })
     await observe({ span_id: spanId, type: 'state', key: 'chunks', data: ['24 months'] })
@@ -206,7 +206,7 @@ describe('a decision', () => {
 })
 
 describe('an item of a conversation', () => {
-  it('shares a split with the others in it, and equal inputs share a split outside conversations too', async ({
+  it('shares a split with the other items in the conversation, and equal inputs share one even outside a conversation', async ({
     expect,
   }) => {
     const { org, items } = await newDataset()
@@ -250,7 +250,7 @@ describe('the items of a dataset', () => {
     expect(await ids('split=dev')).toEqual([])
   })
 
-  it('disappear with their trace, from every version', async ({ expect }) => {
+  it('disappear from every version when their trace is deleted', async ({ expect }) => {
     const { org, dataset, items } = await newDataset()
     const kept = await newStep(org)
     const deleted = await newStep(org)
@@ -267,7 +267,7 @@ describe('the items of a dataset', () => {
 })
 
 describe('a root with the text of a step below it', () => {
-  it('is an item of its own dataset, in its own form', async ({ expect }) => {
+  it('is an item in its own step’s dataset, in its own form', async ({ expect }) => {
     const { org, items } = await newDataset()
     const trace = await newReviewed(OUTPUT.answer, org)
     const span_id = crypto.randomUUID()
@@ -317,7 +317,7 @@ describe('a root with the text of a step below it', () => {
 })
 
 describe('a person', () => {
-  it('can exclude an item, move it, and add a note, all of which later reviews keep', async ({ expect }) => {
+  it('can exclude an item, move it, and add a note, and later reviews keep these changes', async ({ expect }) => {
     const { org, dataset, items } = await newDataset()
     const { spanId, review } = await newStep(org)
     await review({ decision: 'accept' })

@@ -8,7 +8,7 @@ import {
   percentAgreement,
 } from '../../src/domain/agreement.ts'
 
-/** A pattern for each cell of a table, with a row for each label from one rater and a column for each from the other. */
+/** A pattern for each cell of a table. The rows are one rater's labels, and the columns are the other rater's. */
 const table = (rows: readonly (readonly number[])[]) =>
   rows.flatMap((row, first) => row.map((count, second) => ({ labels: [String(first), String(second)], count })))
 
@@ -110,7 +110,7 @@ const unitsOf = (...raters: readonly string[]): Labels[] =>
     .reduce<string[][]>((units, labels) => labels.map((label, place) => [...(units[place] ?? []), label]), [])
     .map(labels => labels.filter(label => label !== '.'))
 
-/** A unit for each row, which says how many raters gave the unit each label. */
+/** A unit for each row. The row lists how many raters gave the unit each label. */
 const unitsFrom = (rows: readonly string[]): Labels[] =>
   rows.map(row => row.split(' ').flatMap((count, label) => Array<string>(Number(count)).fill(String(label))))
 
@@ -191,7 +191,7 @@ describe('every measure', () => {
   ] as const
 
   it.for(measures)(
-    '%s stays the same if labels are renamed, raters or units are reordered, or equal units are counted',
+    '%s stays the same if labels are renamed, raters or units are reordered, or equal units are combined into counts',
     ([, measure], { expect }) => {
       fc.assert(
         fc.property(somePairs, fc.nat(), (units, turn) => {

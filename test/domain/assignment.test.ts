@@ -74,9 +74,14 @@ const CASES: [string, Span[], Partial<Sharing>, string[]][] = [
     ['1 cy→-', '2 cy→bob'],
   ],
   ['assigns a span to everyone if there are too few people', [aSpan('1', [], 5)], {}, ['1 -→ada', '1 -→bob']],
-  ['leaves spans alone that enough people have', [aSpan('1', ['cy']), aSpan('2', ['cy'], 2)], {}, ['2 -→ada']],
   [
-    'takes spans from others if asked to',
+    'leaves alone spans that are assigned to enough people',
+    [aSpan('1', ['cy']), aSpan('2', ['cy'], 2)],
+    {},
+    ['2 -→ada'],
+  ],
+  [
+    'takes spans from other people if asked to',
     [aSpan('1', ['cy', 'bob']), aSpan('2', ['cy'])],
     { replace: true },
     ['1 cy→-', '2 cy→ada'],

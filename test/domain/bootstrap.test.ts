@@ -24,7 +24,7 @@ describe('a binomial draw', () => {
       const successes = drawBinomial(random, n, p)
       seen.set(successes, (seen.get(successes) ?? 0) + 1)
     }
-    // Pearson's χ² over the outcomes expected at least ten times, and all others together.
+    // Pearson's χ² over each outcome that's expected at least ten times, and over all other outcomes combined.
     let [statistic, outcomes, restExpected, restSeen] = [0, 0, draws, draws]
     let log = n * Math.log(1 - p)
     for (let k = 0; k <= n; k++) {
@@ -70,7 +70,7 @@ describe('a bootstrap interval', () => {
   })
 
   it('for α contains the true α in about 95% of samples', ({ expect }) => {
-    // Each rater gives either label with probability 1/2, and in half of the units, both give the same one: α = 1/2.
+    // Each label has probability 1/2, and the second rater copies the first with probability 1/2, so α is 1/2.
     const random = seededRandom(7)
     let covered = 0
     for (let sample = 0; sample < 200; sample++) {
@@ -87,7 +87,7 @@ describe('a bootstrap interval', () => {
     expect(covered).toBeLessThanOrEqual(199)
   })
 
-  it('contains 0 for raters who vote at random, and narrows as their number grows', ({ expect }) => {
+  it('contains 0 for raters who vote at random, and narrows as the number of units grows', ({ expect }) => {
     const [, few] = intervalsOf([25, 50, 25], UNITS)
     const [, many] = intervalsOf([2500, 5000, 2500], UNITS)
     for (const interval of [few, many]) {
@@ -106,17 +106,18 @@ describe('a bootstrap interval', () => {
     expect(intervalsOf([], [])).toEqual([null, null])
   })
 
-  it('costs the same for a hundred times the units, and pauses between parts of the work', ({ expect }) => {
+  it('costs the same for a hundred times as many units, and pauses between parts of the work', ({ expect }) => {
     const pauses = (counts: readonly number[]) => [...bootstrapIntervals(counts, [])].length
-    // 200 patterns, 500 resamples at a time.
+    // There are 200 patterns, so 500 resamples are drawn at a time.
     expect(pauses(Array(200).fill(10_000))).toBe(4)
     expect(pauses(Array(200).fill(100))).toBe(4)
-    // With so few units per pattern, drawing single units is cheaper: 400 units, 250 resamples at a time.
+    // With so few units per pattern, it's cheaper to draw single units. There are 400 units, so 250 resamples are drawn
+    // at a time.
     expect(pauses(Array(200).fill(2))).toBe(8)
   })
 
   it('has the same distribution, whether drawn by units or by patterns', ({ expect }) => {
-    // The same 300 units as 3 patterns, and as 100 patterns of 3 units each.
+    // The same 300 units, as 3 patterns of 100 units each and as 300 patterns of one unit each.
     const [byPattern] = intervalsOf([100, 100, 100], UNITS)
     const spread = Array.from({ length: 100 }, () => UNITS).flat()
     const [byUnit] = intervalsOf(Array(300).fill(1), spread)

@@ -10,7 +10,11 @@ describe('citations in text', () => {
     ['in a list', 'sources: warranty; Loyalty program.', ['warranty', 'Loyalty program']],
     ['in code', 'see `warranty`', ['warranty']],
     ['as the whole text', ' warranty\n', ['warranty']],
-    ['by names unlike any word', '“returns-2”, **loyalty#1**: faq.md!', ['returns-2', 'loyalty#1', 'faq.md']],
+    [
+      'by names that are not ordinary words',
+      '“returns-2”, **loyalty#1**: faq.md!',
+      ['returns-2', 'loyalty#1', 'faq.md'],
+    ],
     ['once each', 'Source: returns-2 [returns-2]', ['returns-2', 'returns-2']],
     ['not as a word', 'The warranty of the Loyalty program.', []],
     ['not as part of a name', 'returns-20, my-returns-2, faq.mdx', []],

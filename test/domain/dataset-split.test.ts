@@ -8,7 +8,7 @@ describe("an item's default split", () => {
   it('is `test` for about a fifth of the items', ({ expect }) => {
     const splits = ids(10_000).map(inputHash => defaultSplit({ group: undefined, inputHash }))
     const share = splits.filter(split => split === 'test').length / splits.length
-    // Five standard deviations of a binomial with 10,000 trials.
+    // The tolerance is five standard deviations of a binomial with 10,000 trials.
     expect(Math.abs(share - 0.2)).toBeLessThan(0.02)
   })
 
@@ -30,7 +30,7 @@ describe("an item's default split", () => {
 
   it('never changes', ({ expect }) => {
     const groups = ['', 'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i']
-    // By hand: the output of printf 'group:a' | sha256sum starts with 0a5…, which is under a fifth of 2 ** 32.
+    // Computed by hand: the output of printf 'group:a' | sha256sum starts with 0a5…, which is under a fifth of 2 ** 32.
     expect(groups.filter(group => defaultSplit({ group, inputHash: 'x' }) === 'test')).toEqual(['a', 'i'])
   })
 })
@@ -62,7 +62,7 @@ describe('a sample', () => {
     expect(other).not.toEqual(first)
   })
 
-  it('keeps its items when items are removed', ({ expect }) => {
+  it('keeps its items when other items are removed', ({ expect }) => {
     const hashes = ids(1000).map(id => samplingHash('a', id))
     const threshold = sampleThreshold(hashes, 100) ?? ''
     const left = hashes.filter((_, index) => index % 2 === 0)

@@ -8,12 +8,12 @@ describe('a version of a dataset', () => {
     ['one step', [part(0, 'answer', 7)]],
     ['two steps with the same name', [part(0, 'answer', 7), part(0, 'reply', 12)]],
     ['several databases', [part(0, 'answer', 40), part(1, 'answer', 7), part(12, 'answer', 0), part(12, 'reply', 3)]],
-  ] as const)('names the entries of %s', async ([, parts], { expect }) => {
+  ] as const)('identifies the entries of %s', async ([, parts], { expect }) => {
     const latest = parts.map(each => ({ ...each, sequence: each.sequence + 1 }))
     expect(await readVersion(await writeVersion(parts), latest)).toEqual(parts)
   })
 
-  it('stays the same in one database', async ({ expect }) => {
+  it('is a hash and a sequence number if there is only one database', async ({ expect }) => {
     expect(await writeVersion([part(0, 'answer', 7)])).toMatch(/^[0-9a-f]{8}7$/)
   })
 
@@ -29,7 +29,7 @@ describe('a version of a dataset', () => {
     ['entries that don’t exist yet', [part(1, 'answer', 8)]],
     ['a database that has no items', [part(1, 'answer', 7), part(2, 'answer', 1)]],
     ['another step', [part(1, 'reply', 1)]],
-  ] as const)('is rejected if it names %s', async ([, parts], { expect }) => {
+  ] as const)('is rejected if it includes %s', async ([, parts], { expect }) => {
     expect(await readVersion(await writeVersion(parts), [part(1, 'answer', 7)])).toBeUndefined()
   })
 })

@@ -34,7 +34,7 @@ describe('a trace derived from telemetry', () => {
     expect(merged(facts({ root }), facts())).toMatchObject({ status: 'completed', rootSpanId: 'span-1' })
   })
 
-  it('waits a shorter time for its root if a parent is in another process', ({ expect }) => {
+  it('waits less time for its root if a parent is in another process', ({ expect }) => {
     expect(merged(facts())?.closesAt).toBe(NOW + ROOT_WAIT_MS)
     expect(merged(facts({ hasRemoteParent: true }), facts())?.closesAt).toBe(NOW + REMOTE_ROOT_WAIT_MS)
   })
@@ -89,7 +89,9 @@ describe('a trace that a client also posts', () => {
   })
   const options = { rootSpanId: DERIVED_ROOT, now: NOW }
 
-  it('takes the client’s fields, and the rest from telemetry, in either order', ({ expect }) => {
+  it('has the client’s fields, and all other fields from telemetry, regardless of which arrives first', ({
+    expect,
+  }) => {
     const postedFirst = mergeExport(mergeCall(newState(draft), call).state, exported, options).state
     const exportedFirst = mergeExport(undefined, exported, options).state
     const postedLast = mergeCall(posted(exportedFirst, draft), call).state

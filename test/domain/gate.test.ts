@@ -38,13 +38,13 @@ describe('a gate', () => {
     ],
     ['the pass rate at its bound', { minPassRate: 0.9 }, { passed: 9, failed: 1, unjudged: 5 }, []],
     [
-      'errors, which did not pass',
+      'errors, which do not pass',
       { minPassRate: 0.9 },
       { passed: 9, error: 2 },
       [{ condition: 'minPassRate', required: 0.9, actual: 9 / 11 }],
     ],
     [
-      'a pass rate of nothing',
+      'no pass rate, because nothing was judged',
       { minPassRate: 0 },
       { unjudged: 3 },
       [{ condition: 'minPassRate', required: 0, actual: null }],
@@ -68,12 +68,12 @@ describe('a gate', () => {
         { condition: 'maxAgeDays', required: 0, actual: 2 },
       ],
     ],
-  ])('names each unmet condition: %s', ([, fields, counted, unmet], { expect }) => {
+  ])('lists each unmet condition: %s', ([, fields, counted, unmet], { expect }) => {
     const experiment = { counts: counts(counted), finishedAt: NOW - 2 * DAY_MS }
     expect(checkGate(gate(fields), experiment, NOW)).toEqual({ met: unmet.length === 0, unmet })
   })
 
-  it('meets none of its conditions if there is no experiment', ({ expect }) => {
+  it('has only unmet conditions if there is no experiment', ({ expect }) => {
     const fields = { minItems: 1, maxRegressed: 0, maxAgeDays: 30 }
     expect(checkGate(gate(fields), undefined, NOW)).toEqual({
       met: false,

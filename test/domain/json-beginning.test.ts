@@ -47,7 +47,7 @@ describe('the beginning of a JSON text', () => {
   })
 })
 
-/** Whether each part of the beginning is in the value, or is the beginning of the corresponding part. */
+/** Whether each part of the beginning equals the corresponding part of the value, or is the beginning of that part. */
 function isBeginningOf(beginning: Json, value: Json): boolean {
   if (typeof beginning !== 'object' || beginning === null) return String(value).startsWith(String(beginning))
   if (typeof value !== 'object' || value === null) return false

@@ -70,7 +70,7 @@ describe('the diff between two schemas', () => {
       fc.property(aSchema, aSchema, (before, after) => {
         const changes = diffJson(before, after)
         expect(new Set(changes.map(({ path }) => path)).size).toBe(changes.length)
-        // Removals run from the end so that they don't shift the indexes of later ones.
+        // Removals are applied from the end so that they don't shift the indexes of other removals.
         const removed = changes.filter(({ op }) => op === 'remove').toReversed()
         const set = changes.filter(({ op }) => op !== 'remove')
         const rebuilt = [...set, ...removed].reduce<Json>(

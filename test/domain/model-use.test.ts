@@ -5,13 +5,21 @@ import { MAX_COST_USD, MAX_TOKENS } from '../../src/limits.ts'
 describe('token usage', () => {
   it.for([
     ['input and output', { input: 5, output: 3 }, { inputTokens: 5, outputTokens: 3, totalTokens: 8 }],
-    ['a total of its own', { input: 5, output: 3, total: 9 }, { inputTokens: 5, outputTokens: 3, totalTokens: 9 }],
+    [
+      'input, output, and a separate total',
+      { input: 5, output: 3, total: 9 },
+      { inputTokens: 5, outputTokens: 3, totalTokens: 9 },
+    ],
     ['input and total', { input: 5, total: 8 }, { inputTokens: 5, outputTokens: 3, totalTokens: 8 }],
     ['output and total', { output: 3, total: 8 }, { inputTokens: 5, outputTokens: 3, totalTokens: 8 }],
     ['input alone', { input: 5 }, { inputTokens: 5, outputTokens: 0, totalTokens: 5 }],
     ['output alone', { output: 3 }, { inputTokens: 0, outputTokens: 3, totalTokens: 3 }],
     ['a total alone', { total: 8 }, { inputTokens: 8, outputTokens: 0, totalTokens: 8 }],
-    ['a total below its parts', { output: 8, total: 3 }, { inputTokens: 0, outputTokens: 8, totalTokens: 3 }],
+    [
+      'a total that is less than its parts',
+      { output: 8, total: 3 },
+      { inputTokens: 0, outputTokens: 8, totalTokens: 3 },
+    ],
     [
       'cached and reasoning tokens',
       { input: 5, output: 3, cached: 0, reasoning: 2 },
@@ -21,7 +29,7 @@ describe('token usage', () => {
     ['nothing', {}, null],
     ['zeros', { input: 0, output: 0 }, { inputTokens: 0, outputTokens: 0, totalTokens: 0 }],
     [
-      'the greatest count',
+      'the largest valid count',
       { input: MAX_TOKENS },
       { inputTokens: MAX_TOKENS, outputTokens: 0, totalTokens: MAX_TOKENS },
     ],

@@ -132,7 +132,7 @@ describe('the outcome of a candidate', () => {
       ],
     ]
     for (const [whole, wrap] of wrappings) {
-      // Within a subschema, a reference to the root would mean a different schema.
+      // Within a subschema, a reference to the root would refer to a different schema.
       if (JSON.stringify(schema) === '{"$ref":"#"}' && whole !== schema) continue
       expect(judgeOne(wrap(expected), wrap(actual), {}, whole).outcome, JSON.stringify(whole)).toBe(outcome)
     }
@@ -191,7 +191,7 @@ describe('a judgment', () => {
     })
   })
 
-  it('says which fields agree, and the share of leaves that do', ({ expect }) => {
+  it('says which fields agree, and what share of the leaves agrees', ({ expect }) => {
     const { fields, share } = judgeOne(
       { a: 1, items: [{ b: 1 }, { b: 2 }, { b: 3, c: 1 }] },
       { a: 1, items: [{ b: 1 }, { b: 0 }, { b: 3, c: 1 }] },
@@ -261,7 +261,7 @@ describe('a judgment', () => {
     return Object.fromEntries(entries.toReversed())
   }
 
-  it('passes the same value in any order of fields', ({ expect }) => {
+  it('passes an equal value with its fields in any order', ({ expect }) => {
     fc.assert(
       fc.property(aValue, anEvaluator, (value, evaluator) => {
         const judgment = judgeOne(value, reordered(value), evaluator)
@@ -271,7 +271,7 @@ describe('a judgment', () => {
     )
   })
 
-  it('agrees in one direction if it agrees in the other', ({ expect }) => {
+  it('is the same if the expected and actual values are swapped', ({ expect }) => {
     fc.assert(
       fc.property(aValue, aValue, anEvaluator, (left, right, evaluator) => {
         const [there, back] = [judgeOne(left, right, evaluator), judgeOne(right, left, evaluator)]
@@ -283,7 +283,7 @@ describe('a judgment', () => {
     )
   })
 
-  it('passes exactly what agrees everywhere', ({ expect }) => {
+  it('passes an output if and only if all of it agrees', ({ expect }) => {
     fc.assert(
       fc.property(aValue, aValue, anEvaluator, (expected, actual, evaluator) => {
         const { outcome, difference, fields, share } = judgeOne(expected, actual, evaluator)
@@ -342,7 +342,7 @@ describe('a tolerance', () => {
     expect(isWithin(tolerance, right, left)).toBe(expected)
   })
 
-  it('holds for decimal fractions at its bound, and not a digit beyond', ({ expect }) => {
+  it('includes decimal fractions at its bound, but not one digit beyond it', ({ expect }) => {
     fc.assert(
       fc.property(fc.integer({ min: -1e6, max: 1e6 }), fc.nat(1e6), fc.integer({ min: 1, max: 6 }), (a, t, digits) => {
         const [left, right, tolerance] = [a, a + t, t].map(value => value / 10 ** digits)

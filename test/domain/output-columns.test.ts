@@ -5,7 +5,7 @@ import { MAX_CSV_COLUMNS, MAX_CSV_COLUMNS_LENGTH } from '../../src/limits.ts'
 describe('the columns of a schema', () => {
   it.for([
     ['its properties', { properties: { b: {}, a: { type: 'object', properties: { c: {} } } } }, ['b', 'a']],
-    ['the properties it refers to', { $ref: '#/$defs/a~1b', $defs: { 'a/b': { properties: { x: {} } } } }, ['x']],
+    ['the properties that it refers to', { $ref: '#/$defs/a~1b', $defs: { 'a/b': { properties: { x: {} } } } }, ['x']],
     ['none for text', { type: 'string' }, []],
     ['none for a cycle', { $ref: '#' }, []],
     ['none for an unknown reference', { $ref: '#/$defs/Answer' }, []],

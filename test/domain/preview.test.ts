@@ -75,9 +75,13 @@ describe('the preview of an input', () => {
       [[system, question, { role: 'assistant', content: 'Wait' }]],
       'How long is the warranty?',
     ],
-    ['the same in a request to a model', [{ model: 'gpt', messages: [system, question] }], 'How long is the warranty?'],
     [
-      "the same in LangChain's form",
+      'what the user said last in a request to a model',
+      [{ model: 'gpt', messages: [system, question] }],
+      'How long is the warranty?',
+    ],
+    [
+      "what the user said last in LangChain's form",
       [
         {
           messages: [

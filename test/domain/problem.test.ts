@@ -22,7 +22,7 @@ describe('the state of a problem', () => {
     ['verified', { isProven: false }],
     ['verified', { casesSince: 2 }],
     ['open', { casesSince: 3 }],
-    // Rolled back after its verification.
+    // The candidate was rolled back after its verification.
     ['proven', { isActive: false, casesSince: 3 }],
     ['fixing', { isActive: false, isProven: false, casesSince: 3 }],
     ['dismissed', { isDismissed: true }],

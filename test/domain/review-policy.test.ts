@@ -6,11 +6,11 @@ describe('sampling', () => {
   it.for(Object.entries(ID_KINDS))('samples %s ids evenly', ([, idOf], { expect }) => {
     const ids = Array.from({ length: 20_000 }, (_, index) => idOf(index))
     for (const sample of [0.01, 0.1, 0.5]) {
-      // 5 standard deviations: a random choice would fail one time in two million.
+      // The tolerance is 5 standard deviations. A random choice would exceed it once in two million times.
       const tolerance = 5 * Math.sqrt(ids.length * sample * (1 - sample))
       const picked = ids.filter(id => isSampled(id, sample))
       expect(Math.abs(picked.length - ids.length * sample)).toBeLessThan(tolerance)
-      // The same holds within each part of the ids, and for ids that follow a sampled one.
+      // The same holds within each part of the ids, and for ids that follow a sampled id.
       for (let at = 0; at < ids.length; at += 2000) {
         const part = ids.slice(at, at + 2000).filter(id => isSampled(id, sample)).length
         expect(Math.abs(part - 2000 * sample)).toBeLessThan(5 * Math.sqrt(2000 * sample * (1 - sample)))

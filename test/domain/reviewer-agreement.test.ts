@@ -20,7 +20,7 @@ const EXAMPLE = [
   voted([correct('a', 't1'), correct('b', 't1'), correct('c', 't2')], { stepId: 'route' }),
   voted([accept('a'), accept('b')], { week: 20_007 }),
   voted([correct('a', 't2'), accept('b')], { week: 20_007, adjudication: { decision: 'accept', errorType: null } }),
-  // Nobody to compare with.
+  // Nobody else voted on this output.
   voted([correct('d')], { stepId: 'route' }),
 ]
 
@@ -29,7 +29,7 @@ const report = (outputs: readonly VotedOutputs[]) => atOnce(reviewerAgreement(ou
 describe('the agreement of reviewers', () => {
   it('matches figures computed by hand', ({ expect }) => {
     const { all, steps, weeks, pairs, reviewers, stepCount, reviewerCount } = report(EXAMPLE)
-    // Pairs that agree: 3 of 3, 1 of 3, 3 of 3, 1 of 1, and 0 of 1. 8 of 13 labels are accept. Coincidences:
+    // Pairs that agree: 3 of 3, 1 of 3, 3 of 3, 1 of 1, and 0 of 1. 8 of 13 labels are `accept`. Coincidences:
     // 3 + 1 + 3 + 2 + 0 = 9. α = (12 × 9 − 8 × 7 − 5 × 4) / (13 × 12 − 8 × 7 − 5 × 4) = 32 / 80.
     expect(all.decision).toMatchObject({ outputs: 5, unanimous: 3, pairs: 11, agreed: 8 })
     expect(all.decision.agreement.value).toBeCloseTo(8 / 11, 12)
@@ -37,7 +37,8 @@ describe('the agreement of reviewers', () => {
     // Only the third output has two types: t1, t1, t2. α = (2 × 1 − 2) / (3 × 2 − 2).
     expect(all.errorType).toMatchObject({ outputs: 1, unanimous: 0, pairs: 3, agreed: 1, alpha: { value: 0 } })
 
-    // Without the third output: 5 of 8 pairs. 8 of 10 labels are accept. α = (9 × 6 − 8 × 7 − 2) / (90 − 58) = −1 / 8.
+    // Without the third output, 5 of 8 pairs agree, and 8 of 10 labels are `accept`:
+    // α = (9 × 6 − 8 × 7 − 2) / (90 − 58) = −1 / 8.
     expect(steps.map(({ stepId, decision }) => [stepId, decision.outputs, decision.alpha.value])).toEqual([
       ['answer', 4, expect.closeTo(-1 / 8, 12)],
       ['route', 1, null],

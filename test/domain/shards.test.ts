@@ -17,14 +17,19 @@ const added = (text: string | null, shards: number[]) => withEpoch(text, shards,
 
 describe('an added epoch', () => {
   it.each([
-    ['begins later, for a project from before there were shards', null, [1, 2], `0@0 ${FROM}@1.2`],
+    ['begins later for a project that existed before there were shards', null, [1, 2], `0@0 ${FROM}@1.2`],
     ['comes last', '0@1', [1, 2], `0@1 ${FROM}@1.2`],
-    ['is left out if the last one has these shards', '0@0 5@1.2', [1, 2], '0@0 5@1.2'],
-    ['is left out if the last one has these shards and has not begun', `0@0 ${FROM}@1.2`, [1, 2], `0@0 ${FROM}@1.2`],
-    ['waits until the last one has begun', `0@0 ${FROM}@1`, [1, 2], `0@0 ${FROM}@1`],
-    ['follows one that begins now', `0@0 ${NOW}@1`, [1, 2], `0@0 ${NOW}@1 ${FROM}@1.2`],
+    ['is left out if the last epoch has the same shards', '0@0 5@1.2', [1, 2], '0@0 5@1.2'],
     [
-      'leaves out earlier ones that place traces as a later one does',
+      'is left out if the last epoch has the same shards, even if it has not begun',
+      `0@0 ${FROM}@1.2`,
+      [1, 2],
+      `0@0 ${FROM}@1.2`,
+    ],
+    ['waits until the last epoch has begun', `0@0 ${FROM}@1`, [1, 2], `0@0 ${FROM}@1`],
+    ['follows an epoch that begins now', `0@0 ${NOW}@1`, [1, 2], `0@0 ${NOW}@1 ${FROM}@1.2`],
+    [
+      'removes earlier epochs that place traces in the same shards as a later epoch',
       '0@1 5@1.2 9@1',
       [1, 2, 3],
       `5@1.2 9@1 ${FROM}@1.2.3`,
@@ -52,7 +57,7 @@ describe('an added epoch', () => {
     expect(parseEpochs(text).length).toBeLessThanOrEqual(6)
   })
 
-  it(`is left out after ${MAX_EPOCHS} epochs with different shards`, () => {
+  it(`is left out if there are already ${MAX_EPOCHS} epochs with different shards`, () => {
     const full = formatEpochs(Array.from({ length: MAX_EPOCHS }, (_, index) => ({ from: index, shards: [index] })))
     expect(added(full, [1, 2])).toBe(full)
     const less = formatEpochs(parseEpochs(full).slice(1))
@@ -69,7 +74,7 @@ describe('a trace whose shard changes when an epoch begins', () => {
     expect(shardsOfTrace(id, epochs, FROM - MAX_CLOCK_DIFFERENCE_MS)).toEqual([3, 2])
   })
 
-  it('is created in a shard until the last epoch that puts it there ends', () => {
+  it('may be created in a shard until the last epoch that puts it there ends', () => {
     expect(endsAt(id, epochs, 2, NOW)).toBeNull()
     expect(endsAt(id, epochs, 3, NOW)).toBe(2 * FROM)
     expect(endsAt(id, epochs.slice(0, 2), 2, NOW)).toBe(FROM)

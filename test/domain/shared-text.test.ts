@@ -106,7 +106,7 @@ describe('the text of an output', () => {
     expect(hash(output)).toBeNull()
   })
 
-  it('counts only if it has at least 16 characters', ({ expect }) => {
+  it('is shared only if it has at least 16 characters', ({ expect }) => {
     expect(hash('x'.repeat(16))).not.toBeNull()
     expect(hash('😀'.repeat(16))).not.toBeNull()
   })
@@ -148,7 +148,7 @@ describe('a correction', () => {
   const pairs = Object.entries(forms(TEXT)).flatMap(([from, source]) =>
     Object.entries(forms(TEXT)).map(([to, target]) => ({ from, to, source, target })),
   )
-  /** The form of a corrected text without whitespace around it. */
+  /** A form of the corrected text, without whitespace around it. */
   const corrected = (form: string) => (form.startsWith('text') ? OTHER : forms(OTHER)[form])
 
   it('is written in any other form', ({ expect }) => {
@@ -180,7 +180,7 @@ describe('a correction', () => {
     expect(written(approved, { from: { role: 'assistant', content: TEXT }, to: TEXT })).toBeUndefined()
   })
 
-  it('comes back the same after two conversions', () => {
+  it('is unchanged after a conversion to another form and back', () => {
     const values = Object.values(forms(TEXT))
     fc.assert(
       fc.property(
@@ -222,7 +222,7 @@ describe('the span that a root is reviewed with', () => {
     ['nothing', [], undefined],
     ['the only one', [span('a')], 'a'],
     ['the deepest', [span('a', { depth: 2 }), span('b', { depth: 3 }), span('c')], 'b'],
-    ['the earlier of two equally deep', [span('a', { timestamp: 2 }), span('b', { timestamp: 1 })], 'b'],
+    ['the earlier of two equally deep spans', [span('a', { timestamp: 2 }), span('b', { timestamp: 1 })], 'b'],
     [
       'the earlier of two, even if it arrives later',
       [span('a', { timestamp: 2 }), span('b', { timestamp: 1, receivedAt: 5 })],
@@ -231,7 +231,7 @@ describe('the span that a root is reviewed with', () => {
     ['the one with the smaller id if the times are equal', [span('b'), span('a')], 'a'],
     ['a deeper one that arrives later', [span('a'), span('b', { depth: 2, receivedAt: 5 })], 'b'],
     [
-      'the reviewed one, if a deeper one arrives later',
+      'the reviewed one, even if a deeper one arrives later',
       [span('a', { firstReviewedAt: 3 }), span('b', { depth: 2, receivedAt: 5 })],
       'a',
     ],
@@ -240,9 +240,13 @@ describe('the span that a root is reviewed with', () => {
       [span('a', { firstReviewedAt: 3 }), span('b', { depth: 2, receivedAt: 5, firstReviewedAt: 6 })],
       'a',
     ],
-    ['the deepest, if only another was reviewed', [span('a', { firstReviewedAt: 3 }), span('b', { depth: 2 })], 'b'],
     [
-      'the deepest, if another was reviewed first',
+      'the deepest, even if only another span was reviewed',
+      [span('a', { firstReviewedAt: 3 }), span('b', { depth: 2 })],
+      'b',
+    ],
+    [
+      'the deepest, even if another span was reviewed first',
       [span('a', { firstReviewedAt: 3 }), span('b', { depth: 2, firstReviewedAt: 4 })],
       'b',
     ],

@@ -41,7 +41,7 @@ describe("Wilson's interval", () => {
     )
   })
 
-  it('ends at 0 if nothing succeeds, and at 1 if nothing fails', ({ expect }) => {
+  it('starts at 0 if nothing succeeds, and ends at 1 if nothing fails', ({ expect }) => {
     for (let n = 1; n < 2000; n++) {
       expect(wilsonInterval(0, n)?.low).toBe(0)
       expect(wilsonInterval(n, n)?.high).toBe(1)
@@ -89,8 +89,8 @@ describe("Fisher's exact test", () => {
   it.for([
     // Fisher, The Design of Experiments, 1935: the lady tasting tea, who gets 3 of 4 cups right. One-sided: 17/70.
     [3, 4, 1, 4, 34 / 70, 17 / 70],
-    // Fisher, Statistical Methods for Research Workers: convictions of like-sex twins of criminals. R's fisher.test
-    // shows this example, with p = 0.0005367 and one-sided 0.0004652.
+    // Fisher, Statistical Methods for Research Workers: convictions of like-sex twins of criminals. The documentation
+    // of R's fisher.test has this example, with p = 0.0005367 and one-sided 0.0004652.
     [10, 13, 2, 17, 0.0005367, 0.0004652],
   ] as const)('matches the published p for %d of %d and %d of %d', ([a, n, b, m, p, lower], { expect }) => {
     const [high, low] = [
@@ -116,8 +116,8 @@ describe("Fisher's exact test", () => {
     )
   })
 
-  it('counts a table that is as likely as the observed one, except for rounding', ({ expect }) => {
-    // Equal samples: the mirrored table is exactly as likely.
+  it('counts a table that is as likely as the observed one, despite rounding', ({ expect }) => {
+    // The samples have the same size, so the mirrored table is exactly as likely.
     for (let n = 1; n <= 320; n += 7) {
       const [first, second] = [
         { successes: 0, n },

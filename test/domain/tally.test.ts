@@ -42,7 +42,7 @@ const result = (fields: Partial<CountedResult>): CountedResult => ({
 })
 
 describe('a tally', () => {
-  it('is the same before adding a result and after subtracting it', ({ expect }) => {
+  it('is the same before results are added and after they are subtracted', ({ expect }) => {
     fc.assert(
       fc.property(someResults, someResults, (kept, removed) => {
         const tally = tallied([...kept, ...removed])
@@ -62,7 +62,7 @@ describe('a tally', () => {
     )
   })
 
-  it('counts results by outcome and change, split, and error type', ({ expect }) => {
+  it('counts results by outcome and change, by split, and by error type', ({ expect }) => {
     const tally = tallied([
       result({ change: 'fixed', errorType: 'a' }),
       result({ change: 'fixed', errorType: 'b' }),
@@ -126,13 +126,13 @@ describe('a tally', () => {
     })
   })
 
-  it('reads tallies that were stored before models were asked', ({ expect }) => {
+  it('reads tallies that were stored before models judged results', ({ expect }) => {
     const { judged: _, ...stored } = tallied([result({ outcome: 'unjudged' })]).toJSON()
     expect(new Tally(stored).said()).toEqual({ same: 0, different: 0 })
     expect(new Tally(stored).countsAsSaid('test')).toEqual(new Tally(stored).counts('test'))
   })
 
-  it('adds up the usage of results, and counts those that report it', ({ expect }) => {
+  it('adds up usage, and counts the results that report it', ({ expect }) => {
     const usage = { inputTokens: 10, outputTokens: 5, totalTokens: 15 }
     const tally = tallied([
       result({ usage, costUsd: 0.1, durationMs: 100 }),
@@ -149,7 +149,7 @@ describe('a tally', () => {
   const fields = (from: number, count: number) =>
     Array.from({ length: count }, (_, index) => ({ path: `f${1000 + from + index}`, agrees: true }))
 
-  it('names the same 200 fields for any order of results', ({ expect }) => {
+  it('lists the same 200 fields regardless of the order of results', ({ expect }) => {
     const results = [0, 150, 100, 400, 50].map(from => result({ fields: fields(from, 50) }))
     const forward = tallied(results).toJSON()
     expect(forward.fields).toHaveLength(MAX_REPORTED_FIELDS)

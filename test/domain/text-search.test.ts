@@ -15,7 +15,7 @@ describe('text is found', () => {
     ['in a script beyond 16 bits', '𐐀𐐁𐐂', '𐐨𐐩𐐪'],
     ['with the sign for Kelvin', '300 \u212aelvin', 'kelvin'],
     ['with a dotted capital I as written', 'İSTANBUL', 'İstanbul'],
-    ['that is a pattern elsewhere', 'costs 5.00% (a_b)', '5.00% (A_B)'],
+    ['with characters that are wildcards in other languages', 'costs 5.00% (a_b)', '5.00% (A_B)'],
     ['with quotes', 'He said "yes" twice', '"YES"'],
     ['with a backslash', 'C:\\temp\\file', '\\TEMP\\'],
     ['across lines', 'one\ntwo', 'one\ntwo'],
@@ -51,7 +51,7 @@ describe('the strings of JSON that is cut off', () => {
   const value = { 'k"ey': ['one\\', 'tw"o', 'thr\u0001ee', '😀'], n: 1, end: 'x' }
   const json = JSON.stringify(value)
 
-  it('are those of the whole value, except the last one', ({ expect }) => {
+  it('are those of the whole value, except for the last one, which is cut off', ({ expect }) => {
     const whole = [...stringsIn(json)]
     expect(whole).toEqual(['k"ey', 'one\\', 'tw"o', 'thr\u0001ee', '😀', 'n', 'end', 'x'])
     for (let length = 0; length < json.length; length++) {
@@ -76,7 +76,7 @@ describe('a snippet', () => {
     ['the end', 'x'.repeat(500), ''],
     ['the middle', 'x'.repeat(500), 'y'.repeat(500)],
   ] as const)(
-    'of a long string has its full length at %s, and shows where it is cut',
+    'of a long string has the maximum length at %s, and shows where it is cut',
     ([, before, after], { expect }) => {
       const snippet = around(before, after) ?? ''
       expect(snippet).toContain('warranty')

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { utf8Length } from '../../src/domain/text.ts'
 
-it('counts a string’s bytes when encoded, lone surrogates included', () => {
+it('counts the bytes of an encoded string, including lone surrogates', () => {
   const encoder = new TextEncoder()
   const text = fc.oneof(
     fc.string({ unit: 'binary' }),

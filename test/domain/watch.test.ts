@@ -10,8 +10,8 @@ const stateAt = (look: number, accepted: number, n: number, acceptedBefore: numb
 type Bounds = [least: number, most: number]
 
 /**
- * For each number of acceptances on the previous version, the bounds at each look. Both bounds only grow with that
- * number, so one pass finds them all.
+ * For each number of acceptances on the previous version, the bounds at each look. Neither bound ever decreases as that
+ * number grows, so one pass finds them all.
  */
 function boundsOf(n: number): Bounds[][] {
   const bounds = Array.from({ length: n + 1 }, (): Bounds[] => [])
@@ -37,15 +37,15 @@ function binomial(n: number, rate: number): number[] {
 }
 
 /**
- * The probability that each look is the first to show a difference, over every sequence of decisions. Enumerates the
- * acceptances before and at each look, so it's exact.
+ * For each look, the exact probability that it's the first to show a difference. Enumerates the numbers of acceptances
+ * on the previous version and at each look.
  */
 function firstShown(rate: number, rateBefore: number, n: number, bounds: readonly Bounds[][]) {
   const chances = WATCH_LOOKS.map(() => ({ better: 0, worse: 0 }))
   const steps = WATCH_LOOKS.map((look, index) => binomial(look - (WATCH_LOOKS[index - 1] ?? 0), rate))
   for (const [before, chance] of binomial(n, rateBefore).entries()) {
     if (chance < 1e-12) continue
-    // The chance of each number of acceptances, if no look has shown a difference.
+    // The chance of each number of acceptances with no difference shown so far.
     let open = [chance]
     for (const [index, look] of WATCH_LOOKS.entries()) {
       const [least, most] = bounds[before]?.[index] ?? [0, look]
@@ -98,7 +98,7 @@ describe('a watch', () => {
     [0.7, [19, 45, 78, 96, 100]],
     [0.6, [19, 42, 74, 95, 99]],
   ] as const)(
-    'detects a drop of 20 points from %d by each look with this probability',
+    'detects a drop of 20 points from %d by each look with the documented probability',
     ([rate, percents], { expect }) => {
       const chances = firstShown(rate - 0.2, rate, MAX_WATCHED, boundsOf(MAX_WATCHED))
       const seen = chances.map((_, index) =>
@@ -108,7 +108,7 @@ describe('a watch', () => {
     },
   )
 
-  it('agrees with the same decisions drawn at random', ({ expect }) => {
+  it('agrees with a simulation that draws the decisions at random', ({ expect }) => {
     const bounds = boundsOf(MAX_WATCHED)
     const lives = 4000
     let seed = 7
@@ -129,7 +129,7 @@ describe('a watch', () => {
       })
       if (isShown) shown++
     }
-    // The exact probability is 0.0279. This range is three standard errors.
+    // The exact probability is 0.0279. The range below extends three standard errors in each direction.
     const interval = wilsonInterval(shown, lives)
     expect(shown / lives).toBeGreaterThan(0.02)
     expect(shown / lives).toBeLessThan(0.036)

@@ -13,11 +13,11 @@ import { receive, sendNow } from '../support/webhooks.ts'
 
 /*
  * Under a blind policy, reviewers can't see what others do with a span until there's a decision. In these tests,
- * everybody whom the policy applies to reads everything, and their agents call every tool, before and after other
- * people vote, comment, and claim spans, and an engine answers. A webhook asks for every event.
+ * everybody whom the policy applies to reads everything, and their agents call every tool. They do so before and after
+ * other people vote, comment, and claim spans, and again after an engine answers. A webhook subscribes to every event.
  */
 
-/** A word in everything that others write. */
+/** Everything that others write contains this word. */
 const WORD = 'zanzibar'
 
 /** Three other reviewers. */
@@ -28,11 +28,11 @@ interface BlindPlace extends Place {
   rootId: string
 }
 
-/** Something that others do with a separate span, and what they did with that span before. */
+/** Something that others do with a span, and what they did with it before. Each deed has its own span. */
 interface Deed {
   /** By default, a step that the policy's sample includes. */
   stepId?: string
-  /** Happens under an earlier policy, which asks for five reviewers instead of three. */
+  /** Happens under an earlier policy, which requires five reviewers instead of three. */
   earlier?: (others: Others, place: BlindPlace) => Promise<unknown>
   before?: (others: Others, place: BlindPlace) => Promise<unknown>
   now: (others: Others, place: BlindPlace) => Promise<unknown>
@@ -54,7 +54,7 @@ const patchComment = (by: Client, id: string | undefined) =>
   by.patch(`/api/feedback/${id}`, { content: `Really look at ${WORD}` })
 const deleteComment = (by: Client, id: string | undefined) => by.delete(`/api/feedback/${id}`)
 
-/** The comments that later deeds change, by span. */
+/** The ids of the comments that later deeds change, by span. */
 const commentIds = new Map<string, string>()
 const commentFirst = async ({ ann }: Others, { spanId }: BlindPlace) =>
   commentIds.set(spanId, (await comment(ann, spanId)).body.id)
@@ -116,7 +116,7 @@ const DEEDS = {
 
 const deeds: readonly (readonly [string, Deed])[] = Object.entries(DEEDS)
 
-/** These two callers request everything with every filter; the others use no filters. */
+/** These two callers request everything with every filter. The other callers use no filters. */
 const FULL = ["a manager's session", 'a reviewing key without a user'] as const
 
 const ALL = ['ingest', 'read', 'review', 'manage']
@@ -175,7 +175,7 @@ async function newBlindWorld() {
   const received = receive()
   const org = await newOrg()
   const world = await newWorld(org)
-  // Keys are looked up for the first time after this, so that everything they do is recorded.
+  // The webhook exists before any key is looked up, so that everything the keys do is recorded.
   const subscriber = { projectSlug: 'support', url: 'https://hooks.example.com/all', events: EVENT_TYPES }
   const watching = (await org.owner.post('/api/webhooks', subscriber)).body
   const people = await newPeople(org)
@@ -347,7 +347,7 @@ beforeAll(async () => {
   blind = await newBlindWorld()
   const { world, places, asked, later, annId, watching } = blind
   const walk = pathsOf(world, [...places, asked, ...later.places, world], valuesIn(blind))
-  // The walk lists spans by their decisions, so these paths also list spans as they are now.
+  // The walk lists spans only by their decisions, so these paths also list them by review state and assignee.
   const spanLists = ['review=unreviewed', 'review=waiting', 'assignee=me', 'assignee=none', `assignee=${annId}`]
   const deliveries = `/api/webhooks/${watching.id}/deliveries`
   const more = [deliveries, ...later.paths, ...spanLists.map(filter => `/api/spans?projectSlug=support&${filter}`)]
@@ -361,7 +361,7 @@ const anonymous = ({ status, headers, body }: ApiResponse) =>
     .replace(/trace_[0-9a-f]+/g, 'trace')
     .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'time')
 
-/** What a caller saw, without project-wide sums that count engines' answers. */
+/** What a caller saw, without the project-wide sums that include engines' answers. */
 const withoutSums = (seen: ReadonlyMap<string, Seen>): Map<string, Seen> =>
   new Map(
     [...seen]
@@ -383,8 +383,8 @@ const seeByTools = (caller: Client) => {
 }
 
 /**
- * What a caller reads, by its place in the list. In `.ci/nightly`, that's everything. In `npm test`, the callers in
- * `FULL` divide the filters between them, and each of the others reads a third of the paths.
+ * What a caller reads. In `.ci/nightly`, each caller reads everything. In `npm test`, a caller's position in the list
+ * decides: the callers in `FULL` divide the filters between them, and each other caller reads a third of the paths.
  */
 function pathsFor(name: string, index: number): string[] {
   const isFull = FULL.some(each => each === name)
@@ -412,7 +412,7 @@ const seeAll = async (callers: ReadonlyMap<string, Client>) => {
 }
 
 /**
- * The differences in what a caller saw, except in how much people have reviewed and in which spans left the queue or
+ * The differences in what a caller saw, except for how much people have reviewed and which spans left the queue or
  * came back.
  */
 function differences(before: ReadonlyMap<string, Seen>, after: ReadonlyMap<string, Seen>): string[] {
@@ -426,8 +426,8 @@ function differences(before: ReadonlyMap<string, Seen>, after: ReadonlyMap<strin
 }
 
 /**
- * What differs between two pages of the queue, besides its counts and the spans that left it. A span may enter the
- * queue only in place of a span that left a full page.
+ * What differs between two pages of the queue, besides the queue's counts and the spans that left it. A span may enter
+ * the queue only in place of a span that left a full page.
  */
 function differenceInQueue(path: string, then: Seen, now: Seen | undefined): string | undefined {
   if (!now || then.status !== 200 || now.status !== 200) return differenceOf(then, now)
@@ -510,7 +510,7 @@ describe('under a blind policy', () => {
     ]
     for (const [index, [deed]] of deeds.entries()) {
       const place = places[index]
-      // In these places, the root has an output, the step is a different one, or all votes are in.
+      // Skip places where the root has an output, the step is a different one, or all votes are in.
       if (!place || /root|sample|disputed/.test(deed)) continue
       const theirs = commentIds.get(place.spanId)
       if (theirs) {

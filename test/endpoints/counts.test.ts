@@ -32,7 +32,7 @@ async function costOf(
 
 const large = 'x'.repeat(20_000)
 
-// Several databases take more calls, which run at the same time.
+// With several databases, requests take more calls, which run at the same time.
 describe.skipIf(isSharded)('platform calls', () => {
   it.for([
     ['in one trace', 100, { attributes: { 'gen_ai.operation.name': 'execute_tool' } }, 0],
@@ -99,7 +99,7 @@ describe.skipIf(isSharded)('platform calls', () => {
     const trace = aTrace({ metadata: { a: 1, b: 2, c: 3 } })
     await org.ingest.post('/api/v1/traces', trace)
     const completed = { ...trace, status: 'completed', metadata: { a: 1, b: 'changed' } }
-    // One trace row, one deleted field, and one inserted field.
+    // Writes the trace, deletes one field, and inserts one field.
     expect(await costOf(org, 'post', '/api/v1/traces', completed)).toEqual({
       ...NOTHING,
       d1RoundTrips: 2,
@@ -136,8 +136,8 @@ describe.skipIf(isSharded)('platform calls', () => {
     const org = await newOrg()
     const { trace_id } = aTrace()
     await org.ingest.post('/api/v1/traces', aTrace({ trace_id }))
-    // The feedback, its index by trace, and the trace's updatedAt. The first negative feedback also adds the trace to
-    // an index.
+    // Writes the feedback, its entry in the index by trace, and the trace's updatedAt. The first negative feedback also
+    // adds the trace to an index.
     const cost = { ...NOTHING, d1RoundTrips: 1, rowsWritten }
     expect(await costOf(org, 'post', '/api/v1/feedback', aFeedback({ trace_id, rating }))).toEqual(cost)
     const again = aFeedback({ trace_id, rating })
@@ -145,11 +145,11 @@ describe.skipIf(isSharded)('platform calls', () => {
   })
 
   it.for([
-    // The span, its index by trace, and the trace's updatedAt.
+    // Writes the span, its entry in the index by trace, and the trace's updatedAt.
     ['a span', {}, 1, 3, 0],
-    ['a span with metadata, status and duration', { metadata: { a: 1 }, status: 'ok', duration_ms: 5 }, 1, 3, 0],
-    // One more for the index that a trace's model, usage, and cost are read from.
-    ['a span with a model, usage and cost', { model: 'gpt-4.1', usage: { total_tokens: 1 }, cost_usd: 1 }, 1, 4, 0],
+    ['a span with metadata, status, and duration', { metadata: { a: 1 }, status: 'ok', duration_ms: 5 }, 1, 3, 0],
+    // Also writes an entry in the index that a trace's model, usage, and cost are read from.
+    ['a span with a model, usage, and cost', { model: 'gpt-4.1', usage: { total_tokens: 1 }, cost_usd: 1 }, 1, 4, 0],
     // The trace is looked up before large values are stored.
     ['a span with large values', { input: large, output: large }, 2, 3, 1],
   ] as const)(
@@ -161,7 +161,7 @@ describe.skipIf(isSharded)('platform calls', () => {
       const span = aSpan({ trace_id, ...fields })
       const cost = { ...NOTHING, d1RoundTrips, rowsWritten, r2Calls }
       expect(await costOf(org, 'post', '/api/v1/spans', span)).toEqual(cost)
-      // The span's index by trace doesn't change.
+      // The span's entry in the index by trace doesn't change.
       expect(await costOf(org, 'post', '/api/v1/spans', span)).toEqual({ ...cost, rowsWritten: rowsWritten - 1 })
     },
   )
@@ -202,7 +202,7 @@ describe.skipIf(isSharded)('platform calls', () => {
       // The rows for the trace, its two fields, the span, the trace's updatedAt, the two observations with the
       // reviewable mark, and the feedback.
       const each = 7 + 2 + 2 + 1 + 3 + 4
-      // The labeler becomes a user once, which takes a row and its index.
+      // The labeler becomes a user once, which takes a row and its index entry.
       expect(counts).toEqual({ ...NOTHING, d1RoundTrips: 4, rowsWritten: count * each + 2 })
     },
   )
@@ -235,7 +235,8 @@ describe.skipIf(isSharded)('platform calls', () => {
     const { bindings, counts } = countingBindings()
     const results = await resultsOf(org, events, bindings)
     expect(results.filter(({ status }) => status !== 201)).toEqual([])
-    // One round trip looks up the trace. The rows keep the beginnings of the values, which fill three parameters.
+    // One round trip looks up the trace, and three write the rows. The rows contain the beginnings of the values, which
+    // fill three parameters.
     expect(counts).toEqual({
       ...NOTHING,
       d1RoundTrips: 4,
@@ -293,16 +294,16 @@ describe.skipIf(isSharded)('platform calls', () => {
   })
 
   it.for([
-    // The decision and its index by time, the span and its index of reviewed spans, the trace, the audit entry, and the
-    // day's count of such decisions. For the step's first decision, also its dataset, the dataset's index and position,
-    // and the item.
+    // Writes the decision and its entry in the index by time, the span and its entry in the index of reviewed spans,
+    // the trace, the audit entry, and the day's count of such decisions. The step's first decision also writes the
+    // dataset, the dataset's index entry and position, and the item.
     ['an acceptance takes two round trips and eleven rows', { decision: 'accept' }, 11, 0],
-    // The case and its index, and the day's count of such cases. For a problem's first case, also the problem's id and
-    // the index of new problems.
+    // Also writes the case and its index entry, and the day's count of such cases. A problem's first case also writes
+    // the problem's id and its entry in the index of new problems.
     ['a correction takes five more rows', { decision: 'correct', approvedOutput: 'No' }, 16, 0],
-    // The comment and its index by trace.
+    // Also writes the comment and its entry in the index by trace.
     ['a decision with a comment takes two more rows', { decision: 'accept', comment: 'Good' }, 13, 0],
-    // The index of decisions with an error type.
+    // Also writes an entry in the index of decisions with an error type.
     ['a decision with an error type takes one more row', { decision: 'accept', errorType: 'reasoning_error' }, 12, 0],
     ['a large correction takes two more R2 calls', { decision: 'correct', approvedOutput: large }, 16, 1],
   ] as const)('%s, and a repeat takes one round trip and no rows', async ([, body, rowsWritten, puts], { expect }) => {
@@ -352,7 +353,7 @@ describe.skipIf(isSharded)('platform calls', () => {
     // The reviewer's first decision of the day also adds a count, so it isn't measured.
     await costOf(org, 'put', `/api/spans/${spanIds[0]}/review`, { decision: 'accept' })
     const cost = await costOf(org, 'put', `/api/spans/${spanIds[1]}/review`, { decision: 'accept' })
-    // As in a step that has a dataset, plus the index by version. The watch is read after the response.
+    // As in a step that has a dataset, plus the entry in the index by version. The watch is read after the response.
     expect(cost).toEqual({ ...NOTHING, d1RoundTrips: 2 + 1, rowsWritten: 7 + 2 + 1 })
   })
 
@@ -363,14 +364,14 @@ describe.skipIf(isSharded)('platform calls', () => {
     for (const span_id of spanIds) await step({ span_id })
     const decideAll = (fields: object) =>
       costOf(org, 'post', '/api/reviews', { reviews: spanIds.map(spanId => ({ spanId, ...fields })) })
-    // For each decision, the decision and its index, the span and its index, the audit entry, and the item; then the
-    // trace, the count, and the new dataset, its index, and its position.
+    // Each decision writes itself and its index entry, the span and its index entry, the audit entry, and the item. The
+    // call also writes the trace, the count, and the new dataset with its index entry and position.
     expect(await decideAll({ decision: 'accept' })).toMatchObject({ d1RoundTrips: 2, rowsWritten: 20 * 6 + 1 + 1 + 3 })
     // The number of current decisions is unchanged, so the counts aren't written. Because a root may still have an
-    // earlier decision's item, the trace's items are due, which writes the trace and its index.
+    // earlier decision's item, the trace's items are due, which writes the trace and its index entry.
     expect(await decideAll({ decision: 'accept', comment: 'Sure' })).toMatchObject({ rowsWritten: 20 * 8 + 1 + 1 + 2 })
-    // One count row changes: fewer acceptances and more corrections. Each correction adds a case and its index.
-    // Together, they add a count, and the problem's id and its index.
+    // One count row changes: fewer acceptances and more corrections. Each correction adds a case and its index entry.
+    // Together, the corrections add a count, and the problem's id and its index entry.
     expect(await decideAll({ decision: 'correct', approvedOutput: 'No' })).toMatchObject({
       rowsWritten: 20 * 8 + 1 + 1 + 1 + 2 + 3,
     })
@@ -413,9 +414,9 @@ describe.skipIf(isSharded)('platform calls', () => {
     const { org, spanId, step } = await newReviewed('Yes')
     await org.bearer().get('/api/prompts?projectSlug=support')
     const path = `/api/spans/${spanId}/sources`
-    // The span and its trace's other spans; then the step's texts.
+    // Reads the span and its trace's other spans, and then the step's texts.
     expect(await costOf(org, 'get', path)).toEqual({ ...NOTHING, d1RoundTrips: 3 })
-    // With the texts, the other spans' values; then the docs that their chunks name.
+    // Also reads the other spans' values with the texts, and then the docs that their chunks name.
     const passages = Array.from({ length: 100 }, (_, index) => ({ id: `doc-${index}`, text: 'Some text' }))
     for (let index = 0; index < 20; index++) await step({ step_id: 'retrieve', output: passages, timestamp: TIME })
     expect(await costOf(org, 'get', path)).toMatchObject({ d1RoundTrips: 5, rowsWritten: 0, r2Calls: 0 })
@@ -424,7 +425,8 @@ describe.skipIf(isSharded)('platform calls', () => {
   it('a comment takes two round trips', async ({ expect }) => {
     const { org, spanId } = await newReviewed('Yes')
     await org.bearer().get('/api/prompts?projectSlug=support')
-    // First the lookup of the span, then the comment, its index by trace, the trace, and the audit entry.
+    // The first round trip looks up the span. The second writes the comment, its entry in the index by trace, the
+    // trace, and the audit entry.
     const cost = { ...NOTHING, d1RoundTrips: 2, rowsWritten: 4 }
     expect(await costOf(org, 'post', `/api/spans/${spanId}/feedback`, { content: 'Why?' })).toEqual(cost)
   })
@@ -452,10 +454,10 @@ describe.skipIf(isSharded)('platform calls', () => {
     }
     await on(spanId)(ada, { decision: 'reset' })
     await on(spanId)(ben, { decision: 'reset' })
-    // The vote and its index by time, the span, and the audit entry.
+    // Writes the vote and its entry in the index by time, the span, and the audit entry.
     expect(await costFor(ada, [{ spanId, decision: 'accept' }])).toMatchObject({ d1RoundTrips: 2, rowsWritten: 4 })
     expect(await costFor(ada, [{ spanId, decision: 'accept' }])).toMatchObject({ d1RoundTrips: 1, rowsWritten: 0 })
-    // The same four rows, and the eleven for an acceptance.
+    // Writes the same four rows, and the eleven rows of an acceptance.
     expect(await costFor(ben, [{ spanId, decision: 'accept' }])).toMatchObject({ d1RoundTrips: 2, rowsWritten: 4 + 11 })
     expect(await costFor(ben, [{ spanId: other, decision: 'accept' }])).toMatchObject({
       d1RoundTrips: 2,
@@ -472,7 +474,7 @@ describe.skipIf(isSharded)('platform calls', () => {
     }
   })
 
-  it('assigning any number of spans takes four round trips, and three rows each unless they are assigned already', async ({
+  it('assigning any number of spans takes four round trips, and three rows for each span that is not assigned already', async ({
     expect,
   }) => {
     const org = await newOrg()
@@ -480,7 +482,7 @@ describe.skipIf(isSharded)('platform calls', () => {
     const { userId } = await reviewerOf(org)
     for (const [round, count] of [1, 2].entries()) {
       const body = { spanIds: spanIds.slice(0, count), userIds: [userId] }
-      // The assignment, its entry in the index of open assignments, and the audit entry.
+      // Writes the assignment, its entry in the index of open assignments, and the audit entry.
       const cost = { ...NOTHING, d1RoundTrips: 4, rowsWritten: 3 }
       expect(await costOf(org, 'post', '/api/review-queue/assign', body), `${round}`).toEqual(cost)
       expect(await costOf(org, 'post', '/api/review-queue/assign', body)).toEqual({
@@ -511,7 +513,7 @@ describe.skipIf(isSharded)('platform calls', () => {
     )
   })
 
-  it('a new output in a trace with reviews takes more round trips: for its items and its return to the queue', async ({
+  it('a new output in a trace with reviews takes extra round trips for the trace’s items and its return to the queue', async ({
     expect,
   }) => {
     const { org, trace_id, spanId, review, step } = await newReviewed('Yes')
@@ -519,14 +521,14 @@ describe.skipIf(isSharded)('platform calls', () => {
     await step({ span_id: withoutOutput, output: undefined })
     await review({ decision: 'accept' })
     const observation = anObservation({ trace_id, span_id: withoutOutput })
-    // The observation, the span's mark, the trace, and the trace's entry in the index of the review queue; then the
-    // trace and its entry in the index of due items.
+    // Writes the observation, the span's mark, the trace, and the trace's entry in the index of the review queue, and
+    // then the trace and its entry in the index of due items.
     expect(await costOf(org, 'post', '/api/v1/observations', observation)).toEqual({
       ...NOTHING,
       d1RoundTrips: 3,
       rowsWritten: 6,
     })
-    // The observation, the span's last output, and the span again, whose review is now stale.
+    // Writes the observation, the span's last output, and the span again, because its review is now stale.
     expect(await costOf(org, 'post', '/api/v1/observations', anObservation({ trace_id, span_id: spanId }))).toEqual({
       ...NOTHING,
       d1RoundTrips: 2,
@@ -550,9 +552,9 @@ describe.skipIf(isSharded)('platform calls', () => {
   }) => {
     const { askAsync, job } = await newDisputed()
     await askAsync(withMessages().bindings)
-    // The claim writes the job and its entry in the index of due jobs. The end writes the result, the job, which leaves
-    // the index, and the day's count of such answers. The problem takes the case with its index, the count, and, for
-    // its first case, the id with its index.
+    // The run starts by writing the job and its entry in the index of due jobs. It ends by writing the result, the job,
+    // which leaves the index, and the day's count of such answers. The problem adds the case and its index entry, the
+    // count, and, for its first case, the id and its index entry.
     for (const cost of [
       { d1RoundTrips: 6, rowsWritten: 10 },
       { d1RoundTrips: 2, rowsWritten: 0 },
@@ -597,13 +599,13 @@ describe.skipIf(isSharded)('platform calls', () => {
     expect(await costOf(org, 'post', '/api/views', view)).toEqual({ ...cost, rowsWritten: 2 })
     expect(await costOf(org, 'post', '/api/views', view)).toEqual(cost)
     expect(await costOf(org, 'post', '/api/views', { ...view, query: 'c' })).toEqual({ ...cost, rowsWritten: 1 })
-    // The index of shared views, and the audit entry.
+    // Also writes the entry in the index of shared views, and the audit entry.
     const shared = { ...view, name: 'Ours', shared: true }
     expect(await costOf(org, 'post', '/api/views', shared)).toEqual({ ...cost, rowsWritten: 4 })
     expect(await costOf(org, 'get', '/api/views?projectSlug=support')).toEqual(cost)
   })
 
-  it('a request with a cached session takes as many calls as one with its key', async ({ expect }) => {
+  it('a request with a cached session takes as many calls as a request with its key', async ({ expect }) => {
     const org = await newOrg()
     const cookie = await signIn(org.projectKey)
     const cost = async () => {
@@ -617,7 +619,7 @@ describe.skipIf(isSharded)('platform calls', () => {
       ...NOTHING,
       d1RoundTrips: 1,
     })
-    // The other rows are the link's indexes and the audit entry.
+    // The other rows are the link's index entries and the audit entry.
     expect(await costOf(org, 'post', '/api/sign-in-links')).toEqual({ ...NOTHING, d1RoundTrips: 1, rowsWritten: 4 })
   })
 

@@ -21,14 +21,14 @@ import { anExport, anExportedSpan, exportSpans } from '../support/telemetry.ts'
 import { receive } from '../support/webhooks.ts'
 
 /*
- * Makes every call from a request to D1, R2, the queue, or the limiter fail in every possible way. Time is simulated.
- * It advances to the next timer only while nothing but a hanging call is in flight. The tests therefore measure how
- * long the service waits, no matter how slow the machine is.
+ * Makes every call that a request makes to D1, R2, the queue, or the limiter fail in every possible way. Time is
+ * simulated. It advances to the next timer only while nothing but a hanging call is in flight. The tests therefore
+ * measure how long the service waits, no matter how slow the machine is.
  *
  * `npm test` tries a fifth of the combinations, or more if a request makes few calls: every fault on every request, and
  * a fault at every call, but not every fault at every call. Each request gets a different fifth, so calls that all
- * requests make, such as authentication, meet every fault. A call that stores nothing doesn't get faults that differ
- * from others only in that the call takes effect. ALL_FAULTS=yes tries all combinations, as `.ci/nightly` does.
+ * requests make, such as authentication, meet every fault. A call that stores nothing skips the faults that differ from
+ * other faults only in that the call takes effect. ALL_FAULTS=yes tries all combinations, as `.ci/nightly` does.
  */
 
 /** The reference client and OpenTelemetry's exporters give up on a request after these timeouts. */
@@ -75,7 +75,7 @@ interface Fault {
   isHidden: boolean
 }
 
-/** The call that a fault hits. The first call is 0. */
+/** A fault, and the number of the call that it hits. The first call is number 0. */
 interface Strike {
   fault: Fault
   at: number
@@ -104,7 +104,7 @@ const isOfStoring = ({ takesEffect, stays }: Fault): boolean => takesEffect && !
 
 /**
  * The faults to try on a request, and the call that each hits. Each request gets every fault that can make a
- * difference, and each call gets at least one. If a fault can hit only one or two calls, it hits them all.
+ * difference, and each call gets at least one. If a fault can hit only one or two calls, it hits all of them.
  */
 function strikesOn(calls: readonly Call[], request: number): (readonly [string, Strike])[] {
   const faults = Object.entries(FAULTS)
@@ -191,7 +191,8 @@ const variants: Record<string, Record<string, (world: World) => object>> = {
 }
 
 /**
- * Calls without a client id take effect once per request received. That includes an ingestion sample without its id.
+ * Calls without a client id take effect once for each request that the service receives. These include ingestion
+ * samples that have no id.
  */
 const WITHOUT_ID = [
   'POST /api/v1/observations',
@@ -252,7 +253,7 @@ describe('a request survives any fault in any platform call', () => {
     // Other tests check that faults are logged.
     vi.spyOn(console, 'error').mockImplementation(() => {})
     org = await newOrg()
-    // Every request records events for its changes. They're counted even if they're dropped.
+    // Every request records events for its changes. The events are counted even if they're dropped.
     receive()
     for (const database of databases) {
       await database.batch([
@@ -262,7 +263,7 @@ describe('a request survives any fault in any platform call', () => {
       ])
     }
     await org.owner.post('/api/webhooks', { url: 'https://hooks.example.com/in', events: EVENT_TYPES })
-    // These calls must come before time is simulated, because they yield, and nothing would advance the time.
+    // These calls come before time is simulated because they yield, and nothing would advance the simulated time.
     await exportSpans(org, [anExportedSpan({ traceId: KNOWN_TRACE, attributes: { 'session.id': 'known' } })])
     common = await newWorld(org)
     for (const actsAs of ['person', 'agent']) {
@@ -366,7 +367,7 @@ const hasStored = (binding: Binding, result: unknown): boolean =>
 
 const Written = v.object({ meta: v.object({ rows_written: v.pipe(v.number(), v.minValue(1)) }) })
 
-/** Bindings with a fault in one call, the calls made, and what's in flight. */
+/** Bindings with a fault in one call, the calls that were made, and what's in flight. */
 function bindingsWith(strike: Strike | undefined) {
   const calls: Call[] = []
   const flight = new Flight()
@@ -405,7 +406,7 @@ const COUNTERS: Readonly<Record<string, string[]>> = {
 }
 
 /**
- * Tables that can change at any time because events are sent, with the columns to count. `recorded_events` has the
+ * Tables that can change at any time because events are sent, with the columns to count. `recorded_events` contains the
  * events.
  */
 const SENDING: Readonly<Record<string, string[]>> = { webhooks: ['id'], webhook_events: [], webhook_deliveries: [] }
@@ -418,7 +419,7 @@ interface Counting {
 
 /**
  * A statement that returns a column for each table, with the counts for the table's columns. A batch with a statement
- * for each table takes twice as long.
+ * for each table would take twice as long.
  */
 async function prepareCounting(database: D1Database): Promise<Counting> {
   const all = await columnsIn(database)
@@ -448,7 +449,7 @@ async function countAll(countings: readonly Counting[]): Promise<Record<string, 
   return sum
 }
 
-/** The same numbers in one database. */
+/** The number of rows that have a value, for each column of each table, in one database. */
 async function countValues({ columns, statement }: Counting): Promise<Record<string, number>> {
   const row = (await statement.first<Record<string, string>>()) ?? {}
   return Object.fromEntries(

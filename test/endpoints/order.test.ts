@@ -189,8 +189,12 @@ describe('any request', () => {
     ['a limit over 200', '/api/traces?projectSlug=support&limit=201', 'limit'],
     ['a limit that is not a number', '/api/traces?projectSlug=support&limit=10abc', 'limit'],
     ['an invalid cursor', '/api/traces?projectSlug=support&cursor=abc', 'cursor'],
-    ['a parameter on a call that has none', '/api/projects?typo=1', 'typo'],
-    ['an unknown parameter of a trace', '/api/traces/7c5be9e2-5a6a-4a35-b8c9-2f1d6a7f0c11?payload=preview', 'payload'],
+    ['a parameter on a call that accepts none', '/api/projects?typo=1', 'typo'],
+    [
+      'an unknown parameter on a call for a trace',
+      '/api/traces/7c5be9e2-5a6a-4a35-b8c9-2f1d6a7f0c11?payload=preview',
+      'payload',
+    ],
     ['two project selectors', '/api/traces?projectSlug=support&projectId=1', 'projectId'],
   ] as const)('400s for %s', async ([, path, field], { expect }) => {
     const response = await org.read.get(path)

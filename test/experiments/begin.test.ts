@@ -105,7 +105,7 @@ describe('starting an experiment', () => {
     })
   })
 
-  it('twice at the same time creates one', async ({ expect }) => {
+  it('twice at the same time creates only one', async ({ expect }) => {
     const { org, post } = await newBench(twenty)
     const id = crypto.randomUUID()
     const [first, second] = await Promise.all([post({ id }), post({ id })])
@@ -135,7 +135,7 @@ describe('starting an experiment', () => {
     expect((await sales.get(`/api/experiments/${crypto.randomUUID()}`)).status).toBe(404)
   })
 
-  it('can be limited to the items of a split', async ({ expect }) => {
+  it('can be limited to the items in a split', async ({ expect }) => {
     const { ids, begin } = await newBench(twenty)
     const { itemIds, report } = await begin({ split: 'test' })
     expect((await itemIds()).sort()).toEqual(ids.slice(0, 5).sort())
@@ -291,7 +291,7 @@ describe('the experiments of a project', () => {
     expect(await list(`datasetId=${other.id}`)).toEqual([])
   })
 
-  it('are not listed by a dataset in another project', async ({ expect }) => {
+  it('are not listed for a dataset in another project', async ({ expect }) => {
     const { org, begin } = await newBench([{ expected: 1 }])
     await begin()
     await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
@@ -349,7 +349,7 @@ describe('an experiment whose items leave its dataset when a rename is undone', 
 })
 
 describe("an experiment's items", () => {
-  it('have their values from when the experiment began, and the candidate output', async ({ expect }) => {
+  it('have the values from when the experiment began, and the candidate’s output', async ({ expect }) => {
     const { org, begin } = await newBench()
     const { spanId, id, review, observe } = await newStep(org, { output: { total: 12, note: 'So it is.' } })
     await observe({ span_id: spanId, type: 'state', key: 'chunks', data: ['24'] })

@@ -21,7 +21,7 @@ const resultsOf = async (traceKey: number) =>
   (await stored.prepare('select count(*) as n from experiment_results where trace_key = ?').bind(traceKey).first())?.n
 
 describe('deleting a trace', () => {
-  it('deletes its results and their values; finished experiments keep their counts', async ({ expect }) => {
+  it('deletes its results and their values, but finished experiments keep their counts', async ({ expect }) => {
     const bench = await newBench([{ expected: 1 }])
     const [imported = ''] = bench.ids
     const kept = await newStep(bench.org, { output: 'some words' })
@@ -76,7 +76,7 @@ describe('deleting a trace', () => {
     const { id, finish, sendOutputs, report } = await bench.begin()
     await sendOutputs({ [deleted.spanId]: { answer: 12 } })
     await finish()
-    // As if the request had been cut off after it ended the experiment.
+    // This is the state that remains if the request is cut off after it ends the experiment.
     await stored.batch([
       stored.prepare('update experiments set tally = null, results = 1 where id = ?').bind(id),
       stored
@@ -111,7 +111,7 @@ describe('deleting a trace while its result is stored', () => {
     return org.bearer(bindings)
   }
 
-  it('loses that result, and no other', async ({ expect }) => {
+  it('loses only that result', async ({ expect }) => {
     const bench = await newBench([{ expected: 1 }])
     const [imported = ''] = bench.ids
     const deleted = await newStep(bench.org)
@@ -129,7 +129,7 @@ describe('deleting a trace while its result is stored', () => {
     expect(await report()).toMatchObject({ counts: { passed: 1, failed: 0, unjudged: 0, error: 0 } })
   })
 
-  it('leaves no error behind when the experiment is finished', async ({ expect }) => {
+  it('leaves no error behind if the experiment is finished at that moment', async ({ expect }) => {
     const bench = await newBench([{ expected: 1 }])
     const deleted = await newStep(bench.org)
     await deleted.review({ decision: 'accept' })
@@ -145,7 +145,7 @@ describe('deleting a trace while its result is stored', () => {
 })
 
 describe('expiry', () => {
-  it('deletes results like any deletion', async ({ expect }) => {
+  it('deletes results as any other deletion does', async ({ expect }) => {
     const bench = await newBench()
     const step = await newStep(bench.org, { output: 'some words' })
     await step.review({ decision: 'accept' })
@@ -175,7 +175,7 @@ describe('the sweep of unreferenced objects', () => {
     await env.PAYLOADS.put(`${key.slice(0, -36)}${crypto.randomUUID()}`, '"x"')
     const before = await items()
     const { JOBS, ...bindings } = env
-    // Later than all passes in the earlier tests.
+    // This time is later than all passes in the earlier tests.
     const later = Date.now() + 500 * ORPHAN_AGE_MS
     for (let run = 0; run < 5; run++) await sweep(bindings, later + 120_000 * run)
     expect(await objectsOf(bench.org, 'experiments/')).toEqual([key])
@@ -184,7 +184,7 @@ describe('the sweep of unreferenced objects', () => {
 })
 
 describe('deleting a user', () => {
-  it("gives experiments and decisions on their results the user's random id", async ({ expect }) => {
+  it("replaces the user's id in experiments and in decisions on results with a random id", async ({ expect }) => {
     const bench = await newBench([{ expected: 'some words' }])
     const [itemId = ''] = bench.ids
     const { userId, client } = await reviewerOf(bench.org)

@@ -5,7 +5,7 @@ import { stored } from '../support/database.ts'
 import { newBench, newStep, STEP } from '../support/experiments.ts'
 import { client, type Org } from '../support/org.ts'
 
-/** A candidate's result on an item. */
+/** A candidate's result for an item. */
 type Fate = 'passed' | 'failed' | 'unjudged' | 'error'
 
 const EXPECTED = 'The warranty is two years.'
@@ -248,7 +248,7 @@ describe('a version meets a gate', () => {
     ])
   })
 
-  it('with only the counts of its split', async ({ expect }) => {
+  it('based only on the counts for its split', async ({ expect }) => {
     const { add, setGate, prove, state } = await newProof(2)
     await add([{ expected: EXPECTED, split: 'train' }])
     await setGate({ minItems: 3 })
@@ -258,7 +258,7 @@ describe('a version meets a gate', () => {
     expect(await state()).toMatchObject({ met: true })
   })
 
-  it("with its latest experiment, and a person's later decisions on it", async ({ expect }) => {
+  it("based on its latest experiment and people's later decisions on the results", async ({ expect }) => {
     const { setGate, prove, state, activate } = await newProof(1)
     await setGate({ minPassRate: 1, maxUnjudged: 0 })
     await prove(['passed'])
@@ -273,7 +273,7 @@ describe('a version meets a gate', () => {
     expect((await activate()).status).toBe(200)
   })
 
-  it('with an experiment that somebody finished: its pending items are errors', async ({ expect }) => {
+  it('with an experiment that somebody finished, whose pending items are errors', async ({ expect }) => {
     const { setGate, begin, state, versionId } = await newProof(2)
     await setGate({ minPassRate: 1 })
     const run = await begin({ promptVersionId: versionId })
@@ -287,7 +287,7 @@ describe('a version meets a gate', () => {
     })
   })
 
-  it('no longer once the evaluator changes, and again once it changes back', async ({ expect }) => {
+  it('only until the evaluator changes, and again once it changes back', async ({ expect }) => {
     const { org, datasetId, setGate, prove, state } = await newProof(1)
     await setGate({})
     await prove(['passed'])
@@ -298,7 +298,7 @@ describe('a version meets a gate', () => {
     expect((await state()).met).toBe(true)
   })
 
-  it('even after the dataset moves on', async ({ expect }) => {
+  it('even after the dataset changes', async ({ expect }) => {
     const { org, datasetId, ids, add, setGate, prove, state } = await newProof(2)
     await setGate({ minItems: 2, minPassRate: 1 })
     const { id } = await prove(['passed'])
@@ -314,8 +314,8 @@ describe('a version meets a gate', () => {
     ['on another split', { split: 'train' }],
     ['against another experiment', { baseline: 'OTHER' }],
     ['of another version', { promptVersionId: 'FIRST' }],
-    ['of no version', { promptVersionId: undefined }],
-  ])('not with an experiment %s, even a later one', async ([, fields], { expect }) => {
+    ['without a version', { promptVersionId: undefined }],
+  ])('not with an experiment %s, even if it is the latest one', async ([, fields], { expect }) => {
     const { org, add, setGate, prove, state, prompt } = await newProof(2)
     await add([{ expected: EXPECTED, split: 'train' }])
     await setGate({})
@@ -352,7 +352,9 @@ describe('a version meets a gate', () => {
     expect((await other.state(versionId)).experimentId).toBeNull()
   })
 
-  it('as its report says, which is null if there is no gate or no version', async ({ expect }) => {
+  it('according to its experiment’s report, whose gate is null if there is no gate or no version', async ({
+    expect,
+  }) => {
     const { setGate, prove } = await newProof(1)
     const [tried, untied] = [await prove(['passed']), await prove(['passed'], { promptVersionId: undefined })]
     expect((await tried.report()).gate).toBeNull()
@@ -362,7 +364,7 @@ describe('a version meets a gate', () => {
   })
 })
 
-/** Moves an item to the split `test`. */
+/** Moves an item to the `test` split. */
 async function toTest(org: Org, itemId: string): Promise<void> {
   const { id } = (await org.read.get('/api/datasets?projectSlug=support')).body.datasets[0]
   const moved = await org.owner.patch(`/api/datasets/${id}/items/${itemId}`, { split: 'test' })
@@ -486,7 +488,7 @@ describe('with a gate', () => {
     }
   })
 
-  it('an unknown version is still a 422', async ({ expect }) => {
+  it('an unknown version still gets a 422', async ({ expect }) => {
     const { setGate, activate } = await newProof(0)
     await setGate({})
     expect((await activate({ versionId: crypto.randomUUID() })).status).toBe(422)
@@ -494,8 +496,8 @@ describe('with a gate', () => {
 })
 
 /**
- * Bindings that run `act` right before the batch that activates a version. That's the first batch or, if the step has a
- * gate, the second, because the first one only finds the gate.
+ * Bindings that run `act` right before the batch that activates a version. That's usually the first batch. If the step
+ * has a gate, it's the second, because the first one only finds the gate.
  */
 function beforeActivation(act: () => Promise<unknown>, hasGate: boolean) {
   let batches = 0
@@ -599,7 +601,7 @@ describe('an activation is checked again', () => {
     expect(await proof.audited('prompt.activate')).toEqual([entry])
   })
 
-  it('if the step is renamed to one with a gate in the meantime', async ({ expect }) => {
+  it('if the step gets the name of a step with a gate in the meantime', async ({ expect }) => {
     const proof = await newProof(1)
     const { org } = proof
     await org.owner.put(`/api/projects/${org.project.id}/gates/new`, { minItems: 1 })
@@ -610,7 +612,7 @@ describe('an activation is checked again', () => {
 })
 
 describe('concurrent activations', () => {
-  it('each take effect once, in one order', async ({ expect }) => {
+  it('take effect once each, one after another', async ({ expect }) => {
     const { setGate, prove, activate, active, audited, draft, prompt } = await newProof(1)
     await setGate({})
     const drafts = await Promise.all(Array.from({ length: 6 }, draft))
@@ -619,7 +621,7 @@ describe('concurrent activations', () => {
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 409, 409, 409])
     const entries: { beforeId: string; afterId: string }[] = (await audited('prompt.activate')).toReversed()
     expect(entries.map(({ afterId }) => afterId).toSorted()).toEqual(drafts.slice(0, 3).toSorted())
-    // Entries from the same millisecond have no order, so follow the chain.
+    // Entries from the same millisecond have no defined order, so follow the chain of versions.
     let last = prompt.firstId
     for (let step = 0; step < 3; step++) last = entries.find(({ beforeId }) => beforeId === last)?.afterId ?? ''
     expect(await active()).toBe(last)
@@ -675,7 +677,7 @@ describe('renaming steps', () => {
     expect((await rename(proof, { [STEP]: 'b' })).status).toBe(200)
   })
 
-  it('is rejected if a step would have two gates', async ({ expect }) => {
+  it('is rejected if a step would end up with two gates', async ({ expect }) => {
     const proof = await newProof(0)
     const { org, setGate } = proof
     await setGate({})
@@ -688,7 +690,7 @@ describe('renaming steps', () => {
     expect((await rename(proof, { [STEP]: 'new' })).status).toBe(200)
   })
 
-  it('is rejected if a step would have two evaluators', async ({ expect }) => {
+  it('is rejected if a step would end up with two evaluators', async ({ expect }) => {
     const proof = await newProof(0)
     const { org, datasetId } = proof
     const other = (await org.owner.put('/api/datasets', { projectSlug: 'support', stepId: 'new' })).body.id

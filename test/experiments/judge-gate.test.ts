@@ -10,7 +10,7 @@ import { newOrg } from '../support/org.ts'
 
 const EXPECTED = 'The warranty is two years.'
 
-/** A model that calls outputs with the word "same" the same, and all others different. */
+/** A model that says that outputs with "the same words" in them are the same, and that all others are different. */
 const JUDGE: readonly Reply[] = [
   { when: 'the same words', answer: { reason: 'Nothing differs.', same: true } },
   { answer: { reason: 'Another term.', same: false } },
@@ -99,7 +99,7 @@ describe('a gate that lets a model judge', () => {
   })
 
   it.for<[string, object, object]>([
-    ['a gate that does not', { minItems: 1 }, {}],
+    ['a gate that does not allow it', { minItems: 1 }, {}],
     ['a named version of the dataset', { minItems: 1, allowJudge: true }, { version: true }],
     ['a sample', { minItems: 1, allowJudge: true }, { sample: 4 }],
     ['no prompt version', { minItems: 1, allowJudge: true }, { promptVersionId: undefined }],
@@ -147,7 +147,7 @@ describe('a gate that lets a model judge', () => {
     expect((await activate()).status).toBe(200)
   })
 
-  it('follows changes to allowJudge without another experiment', async ({ expect }) => {
+  it('follows changes to allowJudge without a new experiment', async ({ expect }) => {
     const { prove, state, setGate, withModel } = await newGated({ minItems: 4, maxUnjudged: 0 })
     const experiment = await prove([SAME])
     expect(await state()).toMatchObject({ met: false, judging: null, gate: { allowJudge: false } })
@@ -160,7 +160,7 @@ describe('a gate that lets a model judge', () => {
     expect(unmetOf(await state())).toEqual({ minItems: 0, maxUnjudged: 4 })
   })
 
-  it('keeps its frozen counts when a judged trace is deleted, but the judgment is gone', async ({ expect }) => {
+  it('keeps its frozen counts when a judged trace is deleted, but loses the judgment', async ({ expect }) => {
     const { prove, state, org, right, agreement } = await newGated(STRICT)
     const experiment = await prove([SAME])
     await experiment.work()
@@ -178,7 +178,7 @@ describe('a gate that lets a model judge', () => {
 })
 
 describe('the agreement of a model with people', () => {
-  it('counts outputs that both judged, and lists them', async ({ expect }) => {
+  it('counts the outputs that both the model and people judged, and lists them', async ({ expect }) => {
     const { prove, agreement, org } = await newGated()
     const one = await prove([SAME, SAME, OTHER, OTHER])
     const two = await prove([SAME, SAME, OTHER, OTHER])

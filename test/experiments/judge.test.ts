@@ -113,7 +113,7 @@ describe('asking a model about unjudged items', () => {
     await experiment.ask()
     const working = experiment.work()
     await vi.waitFor(async () => expect(await modelRequests()).toHaveLength(1))
-    // These items come before the one that the model is asked about.
+    // These items come before the item that the model is being asked about.
     await experiment.sendMore(['later words', 'last words'])
     expect((await experiment.ask()).status).toBe(202)
     await working
@@ -122,7 +122,7 @@ describe('asking a model about unjudged items', () => {
     expect((await experiment.report()).judging).toMatchObject({ same: 3, waiting: 0, job: { status: 'done' } })
   })
 
-  it('keeps the decision of a person who decides while the model is asked', async ({ expect }) => {
+  it('keeps the decision of a person who decides while the model is being asked', async ({ expect }) => {
     const { run, modelRequests } = await newCourt([{ ...DIFFERENT, delayMs: 500 }], 2)
     const experiment = await run(wordings(2))
     const [itemId = ''] = experiment.ids
@@ -184,9 +184,7 @@ describe('asking a model about unjudged items', () => {
     ])
   })
 
-  it('compares outputs with accepted alternatives and with large values, but never only parts of them', async ({
-    expect,
-  }) => {
+  it('compares outputs with accepted alternatives and compares large values, but only in full', async ({ expect }) => {
     const { run, modelRequests } = await newCourt([SAME], 1)
     const first = await run(['Two years, that is the warranty.'])
     const [itemId = ''] = first.ids
@@ -310,14 +308,14 @@ describe('a model that fails', () => {
     })
   })
 
-  it('is asked again about no more than the calls in flight if its worker dies', async ({ expect }) => {
+  it('is asked again only about the items in flight if its worker dies', async ({ expect }) => {
     const count = 3 * JUDGE_CALLS_IN_FLIGHT
     const hanging: Reply = { ...SAME, delayMs: 60_000 }
     const answered = JUDGE_CALLS_IN_FLIGHT + 3
     const { run, modelRequests } = await newCourt([...Array(answered).fill(SAME), hanging], count)
     const experiment = await run(wordings(count))
     await experiment.ask()
-    // Like the run of a worker that was killed, this one never ends.
+    // Like the run of a worker that was killed, this run never ends.
     void experiment.work().catch(() => {})
     await vi.waitFor(async () => expect((await experiment.report()).judging.same).toBe(answered), { timeout: 20_000 })
     // Each call renews the lease first, so the run is quiet once all calls in flight have reached the model.

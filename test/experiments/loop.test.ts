@@ -24,7 +24,7 @@ it('corrected outputs lead to a version that is proven, activated, and rolled ba
     .body
   const path = `/api/prompts/${prompt.id}`
 
-  // Production answers four questions, only the last one on the right topic, and a reviewer decides on each.
+  // Production answers four questions, but only the last answer has the right topic. A reviewer decides on each answer.
   for (const [place, question] of QUESTIONS.entries()) {
     const { step } = await newReviewed(null, org)
     const span_id = crypto.randomUUID()
@@ -83,7 +83,7 @@ it('corrected outputs lead to a version that is proven, activated, and rolled ba
   const { entries } = (await org.owner.get('/api/audit-log?action=prompt.activate')).body
   expect(entries.map(({ afterId }: { afterId: string }) => afterId)).toEqual([prompt.versionId, candidate.id])
 
-  // The output that the person accepted counts in later experiments.
+  // The output that the person accepted passes in later experiments.
   const again = await countersign.experiment<Question>(options, ({ input }) => answer(input))
   expect(again.counts).toMatchObject({ passed: 4, unjudged: 0, fixed: 3 })
 })

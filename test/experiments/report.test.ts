@@ -228,7 +228,7 @@ describe('a report', () => {
     expect(await first.report()).toMatchObject({ versionsTried: 3 })
   })
 
-  it('says what changed since its version, and which inputs repeat', async ({ expect }) => {
+  it('says what changed in the dataset since its version, and how many inputs repeat', async ({ expect }) => {
     const { org, ids, begin, datasetId } = await newBench([
       { input: { a: 1, b: 2 }, expected: 1, split: 'test' },
       { input: { b: 2, a: 1 }, expected: 1, split: 'train' },
@@ -323,7 +323,7 @@ describe('comparing two experiments', () => {
     })
   })
 
-  it('tests the difference only with the same items and evaluator', async ({ expect }) => {
+  it('tests the difference only if the items and the evaluator are the same', async ({ expect }) => {
     const bench = await newBench(ten)
     const all = await run(bench, { right: [0] })
     const some = await run(bench, { right: [0] }, { sample: 5 })
@@ -333,7 +333,7 @@ describe('comparing two experiments', () => {
     expect(await compare(bench, all, exact)).toMatchObject({ sameItems: true, sameEvaluator: false, mcNemar: null })
   })
 
-  it('leaves out unjudged items, and those that lack a result', async ({ expect }) => {
+  it('leaves out unjudged items and items that lack a result', async ({ expect }) => {
     const bench = await newBench([{ expected: 'some words' }, { expected: 1 }, { expected: 2 }])
     const [text = '', number = '', pending = ''] = bench.ids
     const a = await bench.begin()

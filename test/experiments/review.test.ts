@@ -116,7 +116,7 @@ describe('rejecting an output', () => {
     expect((await bench.org.read.get(`/api/datasets/${bench.datasetId}/items`)).body.version).toBe(version)
   })
 
-  it('after accepting it ends the alternative, but only the one from this experiment', async ({ expect }) => {
+  it('after accepting it removes the alternative, but only the one from this experiment', async ({ expect }) => {
     const bench = await newBench([{ expected: 'two words' }])
     const [itemId = ''] = bench.ids
     const first = await bench.begin()

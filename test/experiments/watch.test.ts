@@ -79,7 +79,7 @@ describe("a prompt's watch", () => {
     const { watch, accept, correct, produce, firstId, replace } = await newWatched()
     const versionId = await replace(200, 130, firstId)
     const outputs = await produce(versionId, 330)
-    // Decisions are counted in order of time, so the last 10 don't fit.
+    // Decisions are counted in chronological order, so the last 10 are left out.
     await accept(outputs.slice(0, 100))
     await correct(outputs.slice(100, 300))
     await accept(outputs.slice(300))
@@ -155,7 +155,7 @@ describe("a prompt's watch", () => {
     expect(await watch()).toMatchObject({ after: { n: 1, accepted: 0 } })
   })
 
-  it('counts decisions since the activation, for the version that the span named at the time', async ({ expect }) => {
+  it('counts decisions since the activation, for the version that the span had at the time', async ({ expect }) => {
     const { watch, produce, accept, firstId, addVersion, activate, decided } = await newWatched()
     await decided(firstId, 2, 0)
     const versionId = await addVersion()
@@ -268,7 +268,7 @@ describe("a prompt's watch", () => {
     expect((await theirs.org.read.get(mine.path)).status).toBe(403)
   })
 
-  it('lists the decisions that each of its numbers counts', async ({ expect }) => {
+  it('lists the decisions that each of its numbers includes', async ({ expect }) => {
     const { org, watch, decided, accept, reset, firstId, replace, promptId } = await newWatched()
     const versionId = await replace(5, 10, firstId)
     const [again] = await decided(versionId, 19, 3)
@@ -348,7 +348,7 @@ describe("a prompt's watch", () => {
     await decided(versionId, 0, 20)
     await env.DB.prepare('delete from watch_looks').run()
     await env.DB.prepare("delete from sweeps where name = 'watches'").run()
-    // Each run follows only a few prompts, and other tests also have prompts.
+    // Each run checks only a few prompts, and other tests also create prompts.
     for (let run = 0; run < 30 && (await looksOf(promptId)).length === 0; run++) await sweep(env, Date.now())
     const stored = await looksOf(promptId)
     expect(stored).toHaveLength(1)

@@ -58,7 +58,7 @@ export class ApiDocument {
     return this.operations.filter(({ pattern }) => pattern.test(pathname))
   }
 
-  /** The operation that a request reaches. HEAD reaches GET. */
+  /** The operation that a request reaches. A HEAD request reaches the GET operation. */
   operationAt(method: string, url: string): Operation | undefined {
     return this.operationsAt(url).find(each => each.method === (method === 'HEAD' ? 'GET' : method))
   }
@@ -72,9 +72,9 @@ export class ApiDocument {
     throw new Error(`unsupported security scheme: ${scheme}`)
   }
 
-  /** Explains why a value doesn't match a schema of this document. Returns undefined if it does. */
+  /** Explains why a value doesn't match a schema of this document. Returns undefined if the value matches. */
   fault(schema: Schema, value: unknown): string | undefined {
-    // The validator looks references up in the schema itself, which therefore has to include the components.
+    // The validator looks up references in the schema itself, which therefore has to include the components.
     const validator =
       this.#validators.get(schema) ?? new Validator({ ...schema, components: this.#components }, '2020-12')
     this.#validators.set(schema, validator)
@@ -84,7 +84,7 @@ export class ApiDocument {
 
 const REFERENCE = '#/components/schemas/'
 
-/** Returns a part of the document with its references replaced by the components. */
+/** Returns a part of the document with its references replaced by the referenced components. */
 function withoutReferences<Part>(part: Part, schemas: Record<string, Schema>): Part {
   return JSON.parse(JSON.stringify(part), (_, value) => {
     const reference = value?.$ref

@@ -14,10 +14,10 @@ import { newRun, take } from './run.ts'
 /** The number of runs per seed. A regular `npm test` tries one seed. */
 const RUNS = 8
 
-/** The minimum number of seeds, even in a short run, before an operation that never succeeded fails the test. */
+/** The number of seeds that even a short run tries before an operation that never succeeded fails the test. */
 const MAX_ROUNDS = 5
 
-/** The maximum number of requests in a run after the first one to each operation. */
+/** The maximum number of requests in a run, in addition to the first request to each operation. */
 const REQUESTS = 100
 
 /** The time limit for shrinking a failure. */
@@ -60,7 +60,10 @@ const OUT_OF_REACH: ReadonlySet<string> = new Set([
   'POST /api/experiments',
 ])
 
-/** First an allowed request to every operation, starting with those that need no ids, and then any requests. */
+/**
+ * The steps of a run: first an allowed request to every operation, starting with those that need no ids, and then
+ * arbitrary requests.
+ */
 function steps(operations: readonly Operation[]): fc.Arbitrary<(Plan | Repetition)[]> {
   const first = operations.toSorted((left, right) => needsOf(left) - needsOf(right)).map(allowed)
   const next = fc.oneof({ arbitrary: anyPlan(operations), weight: 6 }, { arbitrary: anyRepetition, weight: 4 })

@@ -28,7 +28,7 @@ export class Memory {
     }
   }
 
-  /** The known values that fit, for the first of the meanings that has any. */
+  /** The known values that fit and have the first of these meanings for which there are any. */
   known(meanings: readonly string[], fits: (value: string) => boolean): string[] {
     const knownBy = (meaning: string) =>
       [...this.#values].flatMap(([known, values]) => (known.endsWith(meaning) ? [...values].filter(fits) : []))
@@ -54,7 +54,7 @@ const collectionsIn = (path: string): string[] =>
   path.split('/').flatMap(segment => (/^(?!api$|v\d+$)\w/.test(segment) ? singular(plain(segment)) : []))
 
 /**
- * The possible meanings of a name in a path, the most specific first. A span's `parent_span_id` is also a `spanid`. A
+ * The possible meanings of a name in a path, most specific first. A span's `parent_span_id` is also a `spanid`. A
  * single letter is the id of the preceding resource in the path, so `b` in `/prompts/{promptId}/versions/{a}/diff/{b}`
  * is a `promptversionid`.
  */

@@ -71,7 +71,7 @@ function hasAccess({ caller }: Sent, operation: Operation): boolean {
   return caller !== 'nobody' && caller !== 'impostor' && schemes.includes('adminToken') === (caller === 'admin')
 }
 
-/** Explains why the document doesn't allow a request. Returns undefined if it does. */
+/** Explains why the document doesn't allow a request. Returns undefined if it allows the request. */
 export function faultOf(document: ApiDocument, operation: Operation, sent: Sent): string | undefined {
   const { pathname, searchParams } = new URL(urlOf(sent))
   const inPath = operation.pattern.exec(pathname)?.groups ?? {}

@@ -61,7 +61,8 @@ export function allowed(operation: Operation): fc.Arbitrary<Plan> {
     scheme: fc.nat(5),
     parts: fc.record({
       path: valuesIn('path', () => 100),
-      // Lists require a parameter that names the project. More than a few of the other parameters rarely fit together.
+      // Lists require a parameter that identifies the project. The other parameters are rarely valid together if there
+      // are more than a few.
       query: valuesIn('query', name => (isProject(name) ? 40 : Math.min(20, Math.ceil(200 / parameters.length)))),
       headers: valuesIn('header', () => 10),
       ...(bodies && { body: requestBody?.required ? bodies : sometimes(50, bodies) }),
@@ -71,8 +72,8 @@ export function allowed(operation: Operation): fc.Arbitrary<Plan> {
 }
 
 /**
- * Plans for any requests by any callers, with more requests to operations that take more input. The document doesn't
- * allow most of them, often only for a small reason.
+ * Plans for arbitrary requests by any callers, with more requests to operations that accept more input. The document
+ * doesn't allow most of these requests, often only because of a small detail.
  */
 export function anyPlan(operations: readonly Operation[]): fc.Arbitrary<Plan> {
   const weightOf = ({ parameters, requestBody }: Operation) => 1 + parameters.length + (requestBody ? 4 : 0)

@@ -48,7 +48,7 @@ export function change(parts: Parts, { place, how, name, value }: Change): void 
   else set(holder, key, how === 'replace' ? structuredClone(value) : nudged(present, how === 'grow'))
 }
 
-/** Every field in a value, outer ones first. */
+/** Every field in a value, outer fields first. */
 function placesIn(root: object): [holder: object, key: string][] {
   const places = Object.keys(root).map((key): [object, string] => [root, key])
   for (const [holder, key] of places) {
@@ -76,7 +76,7 @@ function nudged(value: unknown, isMore: boolean): unknown {
   return isMore ? [value] : null
 }
 
-/** A value as text, for places that hold only text. */
+/** A value as text, for places that accept only text. */
 const textFor = (value: unknown): string => (typeof value === 'string' ? value : spelled(value ?? null)).toWellFormed()
 
 const pathOf = (template: string, parameters: object): string =>

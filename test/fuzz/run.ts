@@ -15,7 +15,7 @@ import { change, described, filled, requestOf, set, textOf, urlOf } from './requ
 import type { Caller, Sent } from './sent.ts'
 import type { Known } from './values.ts'
 
-/** A response that takes longer counts as a hang. */
+/** A response that takes longer is treated as a hang. */
 const TIMEOUT_MS = 30_000
 
 /** Two fresh tenants, and the requests sent on their behalf, one after another. */
@@ -80,7 +80,7 @@ async function aCommentIn(org: Org): Promise<string> {
   return (await org.owner.post(`/api/spans/${spans[0].id}/feedback`, { content: 'Why?' })).body.id
 }
 
-/** A dataset with an imported example, and experiments on it with a result each. */
+/** A dataset with imported examples, and experiments on it that each have one result. */
 async function experimentsIn(org: Org) {
   const { id: datasetId } = (await org.owner.put('/api/datasets', { projectSlug: 'support', stepId: 'answer' })).body
   const example = { id: crypto.randomUUID(), input: 'How long?', expected: 'It is 24 months.' }

@@ -12,7 +12,7 @@ export class Known {
   }
 }
 
-/** A value in the given percentage of cases, otherwise undefined. */
+/** A value in the given percentage of cases, and otherwise undefined. */
 export const sometimes = <T>(percent: number, values: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
   fc.oneof(
     { withCrossShrink: true },
@@ -112,7 +112,7 @@ function textsOf({ format, pattern, minLength = 0, maxLength = 1000 }: Schema): 
   )
 }
 
-/** A few fixed times, so that some are equal, and any others. */
+/** A few fixed times, so that some times are equal, and arbitrary other times. */
 const times = fc.oneof(
   fc.nat(3).map(second => `2026-11-21T09:30:0${second}.000Z`),
   fc
@@ -120,7 +120,10 @@ const times = fc.oneof(
     .map(date => date.toISOString()),
 )
 
-/** Strings or placeholders for known strings. Most are known, but an operation's own resource mostly gets new ones. */
+/**
+ * Strings, or placeholders for known strings. Most strings are known, but an operation's own resource mostly gets new
+ * strings.
+ */
 function knownOr(texts: fc.Arbitrary<string>, schema: Schema, { name, path }: Place): fc.Arbitrary<unknown> {
   const percent = path.endsWith('/') ? 97 : isAbout(name, path) ? 30 : 85
   const known = fc

@@ -14,7 +14,7 @@ const fileOf = (name: string, text: string | Uint8Array): ImportFile => ({
   name,
   async *open() {
     const bytes = typeof text === 'string' ? new TextEncoder().encode(text) : text
-    // Small chunks, so that records and characters are split across them.
+    // The chunks are small, so that records and characters are split between chunks.
     for (let start = 0; start < bytes.length; start += 997) yield bytes.slice(start, start + 997)
   },
 })
@@ -43,7 +43,7 @@ async function shown(org: Org) {
   return Promise.all(traces.map(async ({ id }: { id: string }) => (await org.read.get(`/api/traces/${id}`)).body))
 }
 
-/** The rows of the tables that an import writes. `items_due_at` only asks cron to look at a trace once more. */
+/** The rows of the tables that an import writes, except `items_due_at`, which only makes cron check a trace again. */
 async function rows(): Promise<Record<string, unknown[]>> {
   const tables = [
     'traces',
@@ -497,7 +497,7 @@ describe('bad input', () => {
     ])
   })
 
-  it('includes scores with odd types, which are kept without a made-up rating', async ({ expect }) => {
+  it('includes scores of unexpected types, which are kept without an invented rating', async ({ expect }) => {
     const org = await newTenant()
     const timestamp = '2025-03-01T09:00:00Z'
     const score = (id: string, fields: object) => ({ id, traceId: 't', name: id, source: 'API', timestamp, ...fields })
@@ -530,7 +530,7 @@ describe('bad input', () => {
     ['langsmith', { id: 7, run_type: 'chain', start_time: '2025-03-01T09:00:00Z', name: 'answer' }],
     ['langfuse', { id: 'a', timestamp: 1e300, name: 'answer' }],
     ['langsmith', { id: 'a', run_type: 'chain', start_time: 1e300, name: 'answer' }],
-  ] as const)('lacks an ID or a time: %s %o', async ([source, record], { expect }) => {
+  ] as const)('is reported as an error if its id or time is invalid: %s %o', async ([source, record], { expect }) => {
     const org = await newTenant()
     const report = await importInto(org, source, [fileOf('f', JSON.stringify(record))])
     expect(report).toMatchObject({ errorCount: 1, sent: { traces: 0, spans: 0 } })
@@ -590,7 +590,7 @@ describe('sending', () => {
     })
   const records = (count: number) => fileOf('f', Array.from({ length: count }, (_, id) => record(id)).join('\n'))
 
-  it('retries what fails temporarily, as the service asks', async ({ expect }) => {
+  it('retries temporary failures when the service asks for it', async ({ expect }) => {
     const org = await newTenant()
     let calls = 0
     const fetch: Fetch = async (url, init) => {

@@ -30,7 +30,7 @@ describe('a file', () => {
     ['lines', `{"a":"é😀"}\n${B}\n`, TWO],
     ['lines with CRLF and a byte order mark, without a final line break', `\uFEFF{"a":"é😀"}\r\n${B}`, TWO],
     [
-      'lines and empty lines',
+      'lines with empty lines between them',
       `\n{"a":1}\n\n \n{"a":2}`,
       [
         [2, { a: 1 }],
@@ -117,7 +117,7 @@ describe('a file', () => {
     ],
     ['nothing', '', []],
     ['an empty array', '[]', []],
-  ] as const)('has its records, with their lines: %s', async ([, text, expected], { expect }) => {
+  ] as const)('is read as records with their line numbers: %s', async ([, text, expected], { expect }) => {
     for (const pieceBytes of [1, 7, 1000]) expect(await read(text, pieceBytes)).toEqual(expected)
   })
 
@@ -126,7 +126,7 @@ describe('a file', () => {
     expect(await read(new Uint8Array(await new Response(zipped).arrayBuffer()))).toEqual(TWO)
   })
 
-  it('may break off, and the records before that point are read', async ({ expect }) => {
+  it('may break off, but the records before that point are still read', async ({ expect }) => {
     const lines = Array.from({ length: 3000 }, (_, index) => JSON.stringify({ index, id: crypto.randomUUID() }))
     const zipped = new Blob([lines.join('\n')]).stream().pipeThrough(new CompressionStream('gzip'))
     const bytes = new Uint8Array(await new Response(zipped).arrayBuffer())
@@ -137,7 +137,7 @@ describe('a file', () => {
     expect(await read(Uint8Array.of(0x1f, 0x8b, 1, 2, 3))).toEqual([[1, "The rest of the file can't be read"]])
   })
 
-  it('may have a record nested too deeply to be written again, which is skipped', async ({ expect }) => {
+  it('may have a record that’s nested too deeply, which is skipped', async ({ expect }) => {
     const deep = (levels: number) => `{"a":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`
     const found = await read(`${deep(MAX_RECORD_DEPTH)}\n${deep(MAX_RECORD_DEPTH + 1)}\n${deep(50_000)}\n{"a":4}`, 1000)
     expect(found).toEqual([
@@ -192,13 +192,13 @@ describe('a time', () => {
 })
 
 describe('an id', () => {
-  it('is the same id that the service derives', async ({ expect }) => {
+  it('is the same as the one that the service derives', async ({ expect }) => {
     const namespace = '6ba7b811-9dad-11d1-80b4-00c04fd430c8'
     for (const name of ['span:a:b', 'é😀'])
       expect(await uuidV5(namespace, name)).toBe(await serviceUuid(namespace, name))
   })
 
-  it('is the source’s if a trace_id can contain it, and otherwise a hash that stays the same', async ({ expect }) => {
+  it('is the source’s id if that is valid in a trace_id, and otherwise a stable hash', async ({ expect }) => {
     for (const id of ['abc', 'A-b_9', 'x'.repeat(122)]) expect(await traceIdOf(id)).toBe(`trace_${id}`)
     for (const id of ['', 'a b', 'é', 'a/b', 'x'.repeat(123)]) {
       const traceId = await traceIdOf(id)

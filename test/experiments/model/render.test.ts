@@ -54,7 +54,7 @@ describe('a prompt', () => {
     })
   })
 
-  it('names a path that the item doesn’t have', ({ expect }) => {
+  it('gets an error that names a path that the item doesn’t have', ({ expect }) => {
     for (const path of [
       'input.answer',
       'input.question.length',

@@ -15,7 +15,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-/** The first test that calls a model loads its library. */
+/** Leaves time to load the model's library, which the first test that calls a model does. */
 const PATIENT = { timeout: 20_000 }
 
 const quiet = () => vi.spyOn(console, 'error').mockImplementation(() => {})
@@ -168,11 +168,11 @@ describe('the provider', () => {
         waitsUntil: new Date(next?.at ?? 0).toISOString(),
       },
     })
-    // No run asks earlier.
+    // No run asks before then.
     expect(await bench.runOnce(experiment.id)).toBeUndefined()
     expect(await bench.modelRequests()).toHaveLength(asked)
     vi.useFakeTimers({ toFake: ['Date'], now: next?.at ?? 0 })
-    // The run makes a single call first.
+    // The next run makes only one call at first.
     await bench.runOnce(experiment.id)
     expect(await bench.modelRequests()).toHaveLength(asked + 1)
   })
@@ -198,7 +198,7 @@ describe('the provider', () => {
     expect(items).toMatchObject([{ error: "The model's provider returned status 503" }])
   })
 
-  it('stops the run if it answers nothing, and the experiment fails in the end and says why', async ({ expect }) => {
+  it('stops the run if it never answers, and the experiment eventually fails and says why', async ({ expect }) => {
     quiet()
     const bench = await newModelBench([{ status: 401 }], { items: 30 })
     const experiment = await bench.begin()
@@ -231,12 +231,14 @@ describe('the provider', () => {
     expect(await experiment.report()).toMatchObject({ state: 'failed', endReason: expect.stringContaining('400') })
   })
 
-  it('never gets two calls about an item at the same time, and only a bounded number in total', async ({ expect }) => {
+  it('never gets two calls about an item at the same time, and gets only a bounded number of calls in each run', async ({
+    expect,
+  }) => {
     const bench = await newModelBench([{ answer: 'Yes', delayMs: 30 }], { items: 60 })
     const experiment = await bench.begin()
     const runs = Array.from({ length: 3 }, () => bench.runOnce(experiment.id))
     await Promise.all(runs)
-    // One run held the lease, and handed over after doing its part.
+    // Only one run held the lease, and it stopped after its share of the items.
     expect(await bench.modelRequests()).toHaveLength(MODEL_RUN_ITEMS)
     expect(await experiment.report()).toMatchObject({ state: 'running', pending: 60 - MODEL_RUN_ITEMS })
     await bench.runOnce(experiment.id)
@@ -267,11 +269,11 @@ describe('a run that is cut off', () => {
     expect(await experiment.report()).toMatchObject({ state: 'finished', counts: { passed: 30, error: 0 } })
     expect(await bench.modelRequests()).toHaveLength(30 + MODEL_RUN_CALLS)
     expect(before.run.costUsd).toBeGreaterThan(9 * 0.002)
-    // Nobody knows whether the calls in flight were billed, so they stay in the sum.
+    // Nobody knows whether the calls in flight were billed, so their cost stays in the sum.
     expect((await experiment.report()).run.costUsd).toBeCloseTo(before.run.costUsd + 21 * 0.002)
   })
 
-  it('ends its calls when somebody cancels, and stores nothing more', async ({ expect }) => {
+  it('ends its calls when somebody cancels the experiment, and stores no more results', async ({ expect }) => {
     const bench = await newModelBench([{ answer: 'Yes' }, { answer: 'Late', delayMs: 60_000 }], { items: 30 })
     const experiment = await bench.begin()
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
@@ -320,9 +322,9 @@ describe('a run that is cut off', () => {
 })
 
 describe('the cost of a run', () => {
-  it('never exceeds maxCostUsd, and items that no longer fit become errors that say so', async ({ expect }) => {
+  it('never exceeds maxCostUsd, and items that would exceed it become errors that say so', async ({ expect }) => {
     const bench = await newModelBench([{ answer: 'Yes', delayMs: 20 }], { items: 40, settings: PRICED })
-    // A call reserves about 6.1 cents and costs 0.2.
+    // A call reserves about 6.1 cents and costs 0.2 cents.
     const { report, items } = await bench.runAll({ maxCostUsd: 0.08 })
     const asked = (await bench.modelRequests()).length
     expect(report).toMatchObject({
@@ -344,14 +346,16 @@ describe('the cost of a run', () => {
     expect(await bench.modelRequests()).toEqual([])
   })
 
-  it('counts a call in full if the provider doesn’t say what it used', async ({ expect }) => {
+  it('includes a call’s full reservation if the provider doesn’t report usage', async ({ expect }) => {
     const bench = await newModelBench([{ answer: 'Yes', withoutUsage: true }], { items: 1, settings: PRICED })
     const { report, items } = await bench.runAll()
     expect(items).toMatchObject([{ usage: null, costUsd: null }])
     expect(report.run.costUsd).toBeGreaterThan(0.06)
   })
 
-  it('excludes calls that the provider rejects, and counts calls without an answer in full', async ({ expect }) => {
+  it('excludes calls that the provider rejects, but includes the full reservation of calls that get no answer', async ({
+    expect,
+  }) => {
     for (const [reply, most] of [
       [{ status: 500 }, 0.002],
       [{ hangsUp: true }, 0.2],
@@ -416,7 +420,7 @@ describe('a request for an experiment by the model', () => {
     expect((await bench.modelRequests())[0]?.body.model).toBe('other')
   })
 
-  it('has one effect, no matter how often it is sent', async ({ expect }) => {
+  it('takes effect only once, no matter how often it is sent', async ({ expect }) => {
     const bench = await newModelBench([{ answer: 'Yes' }])
     const id = crypto.randomUUID()
     const [first, second] = [await bench.post({ id }), await bench.post({ id })]
@@ -425,7 +429,7 @@ describe('a request for an experiment by the model', () => {
     expect(await bench.modelRequests()).toHaveLength(3)
   })
 
-  it("tries a single item, which doesn't count toward a gate", async ({ expect }) => {
+  it("can try a single item, which doesn't count toward a gate", async ({ expect }) => {
     const bench = await newModelBench([{ answer: 'Yes' }])
     const [itemId] = bench.ids
     await bench.owner.put(`/api/projects/${bench.org.project.id}/gates/generate-answer`, { minItems: 1, split: 'test' })
