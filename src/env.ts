@@ -2,7 +2,7 @@ import type { ModelJobKind } from './domain/model-job.ts'
 import type { RateLimiter } from './rate-limit/limiter.ts'
 import type { StoreBindings } from './store/core/store.ts'
 
-/** A queue message: only a hint that names its subject. D1 records the work itself. */
+/** A queue message. It's only a hint that identifies its subject. The work itself is recorded in D1. */
 export type Job = {
   /** The number of the database that has the work. Default: 0, which is DB. */
   shard?: number
@@ -24,7 +24,7 @@ export interface Env extends StoreBindings {
   /** The pages of `src/ui`. The platform serves existing files before it runs the Worker. */
   ASSETS?: Fetcher
   RATE_LIMITER: DurableObjectNamespace<RateLimiter>
-  /** Absent on a deployment without queues; cron does the work there. */
+  /** Absent on a deployment without queues, where cron does the work. */
   JOBS?: Queue<Job>
   /** The queue of jobs that wait for webhooks' receivers. Without it, such jobs use JOBS. */
   EVENTS?: Queue<Job>
@@ -44,7 +44,7 @@ export interface Env extends StoreBindings {
   ACCESS_TEAM_DOMAIN?: string
   /** The audience tag of this deployment's Access application. */
   ACCESS_AUD?: string
-  /** What Access users may do, as words from `SCOPES`. Default: `read review`. */
+  /** What Access users may do: names from `SCOPES`, separated by spaces. Default: `read review`. */
   ACCESS_SCOPES?: string
   /** How many days the audit log keeps an entry. Default: the constant AUDIT_RETENTION_DAYS. */
   AUDIT_RETENTION_DAYS?: string

@@ -22,7 +22,8 @@ export default {
     const { consume } = await loadConsumer()
     await consume(batch, env)
   },
-  // Uses the Worker's own clock: a caller of this handler could pass any time, and a future one would expire all data.
+  // Uses the Worker's own clock, because a caller of this handler could pass any time, and a future time would expire
+  // all data.
   scheduled: async (_, env) => {
     const { sweep } = await loadSweep()
     await sweep(env, Date.now())

@@ -1,4 +1,4 @@
-/** A span's kind. `generic` spans aren't steps of an AI pipeline: an HTTP call, a database query. */
+/** A span's kind. `generic` spans, such as HTTP calls and database queries, aren't steps of an AI pipeline. */
 export const STEP_KINDS = [
   'llm',
   'embedding',
@@ -38,8 +38,8 @@ const REVIEWABILITY: Record<StepKind, Reviewability> = {
 }
 
 /**
- * Whether a span with an output is offered for review. A step that the pipeline itself names, through the API or with
- * `countersign.step_id`, always is.
+ * Whether a span with an output is offered for review. It always is if the pipeline itself names its step, through the
+ * API or with `countersign.step_id`.
  */
 export const reviewabilityOf = (kind: StepKind, isNamed: boolean): Reviewability =>
   isNamed ? 'always' : REVIEWABILITY[kind]

@@ -1,7 +1,7 @@
-/** The new names of renamed steps, by their old names. */
+/** The new names of renamed steps, keyed by old name. */
 export type StepNames = ReadonlyMap<string, string>
 
-/** Says why a step can't be renamed. */
+/** Why a step can't be renamed. */
 export interface StepNameFault {
   oldName: string
   message: string
@@ -9,7 +9,7 @@ export interface StepNameFault {
 
 /**
  * Finds the names that can't take effect together. A new name must differ from its old one and must not itself be
- * renamed, so that each name leads to its final name in one step, in any order.
+ * renamed, so that each old name leads directly to a final name, and the order of the renames doesn't matter.
  */
 export function stepNameFaults(names: StepNames): StepNameFault[] {
   const newNames = new Set(names.values())

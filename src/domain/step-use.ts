@@ -3,14 +3,17 @@ import { type DurationHistogram, sumHistograms } from './duration-histogram.ts'
 
 /** What the spans of one step and prompt version used on one day, and how long they took. */
 export interface StepUse {
-  /** '' for pairs of step and version past `MAX_COUNTED_VERSIONS`, whose version is also ''. */
+  /**
+   * Empty for the sum of all pairs of a step and a version past the first `MAX_COUNTED_VERSIONS`. Its version is also
+   * empty.
+   */
   stepId: string
-  /** '' if there is none. */
+  /** Empty if there is no version. */
   promptVersionId: string
   /** Null if no span has any usage. */
   inputTokens: number | null
   outputTokens: number | null
-  /** Billionths of a US dollar, whose sums are exact in any order. Null if no span has a cost. */
+  /** In billionths of a US dollar, so that sums are exact in any order. Null if no span has a cost. */
   costNanoUsd: number | null
   durations: DurationHistogram
 }
@@ -59,7 +62,7 @@ export function sumByVersion(...uses: readonly (readonly StepUse[])[]): StepUse[
   return rest.length > 0 ? [...separate, summed(rest, '', '')] : separate
 }
 
-/** Compares a day's uses: those to store, and those that are gone. */
+/** Compares a day's uses before and after a count. Returns those to store and those that are gone. */
 export function changesOfUse(before: readonly StepUse[], after: readonly StepUse[]) {
   const stored = new Map(before.map(use => [keyOf(use), use]))
   const kept = new Set(after.map(keyOf))

@@ -9,13 +9,13 @@ export interface Subject {
   /** The trace's own timestamp, in the same unit. */
   timestamp: number
   isCompleted: boolean
-  /** The root first, then by time. */
+  /** The root comes first. The others are sorted by time. */
   steps: Step[]
   /** The whole project's docs, in the versions active when the trace was received. */
   knowledgeDocs: KnowledgeDoc[]
   /** Oldest first. */
   feedback: SubjectFeedback[]
-  /** Omitted data, one phrase each: "9,700 of 10,000 spans that are far from the feedback". */
+  /** Phrases that describe omitted data, such as "9,700 of 10,000 spans that are far from the feedback". */
   omitted: string[]
 }
 
@@ -92,7 +92,7 @@ export type Ancestors = ReadonlyMap<Step, ReadonlySet<string>>
 /** A deeper tree is a mistake, or an attempt to slow us down. */
 const MAX_ANCESTORS = 64
 
-/** Finds the steps above each step. Ends even if steps are their own ancestors. */
+/** Finds the steps above each step. Terminates even if a step is its own ancestor. */
 export function ancestorsIn({ steps }: Subject): Ancestors {
   // If two steps share an id, the first one's parent is used.
   const parents = new Map(steps.toReversed().map(({ spanId, parentSpanId }) => [spanId, parentSpanId]))

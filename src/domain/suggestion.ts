@@ -11,7 +11,7 @@ export interface SuggestedChange extends TextChange {
   reason: string
   /** The examples that the change should help with, at least one. */
   examples: string[]
-  /** The examples whose inputs or outputs contain words that the change adds, if no person wrote these words. */
+  /** The examples whose inputs or outputs contain words that the change adds, unless a person wrote those words. */
   copiedFrom: string[]
 }
 

@@ -25,7 +25,7 @@ export interface CountedResult {
 /** How many results had each outcome and change. */
 export type OutcomeCounts = Record<Outcome | Change, number>
 
-/** The results with these properties. */
+/** How many results have these properties. */
 interface Cell {
   split: string
   errorType: string | null
@@ -34,7 +34,7 @@ interface Cell {
   count: number
 }
 
-/** Unjudged results with the same judgment by a model. */
+/** How many unjudged results have the same judgment by a model. */
 interface JudgedCell {
   split: string
   wasRight: boolean | null
@@ -48,7 +48,7 @@ export interface SaidCounts {
   different: number
 }
 
-/** How many results have a field, and in how many of them it agrees. */
+/** How many results have a field, and in how many of them it agrees with the expected value. */
 interface FieldCounts {
   path: string
   compared: number
@@ -72,17 +72,17 @@ export interface StoredTally {
   inputTokens: Sum
   outputTokens: Sum
   totalTokens: Sum
-  /** In billionths of a dollar: sums of whole numbers are exact, so that subtracting undoes adding. */
+  /** In billionths of a dollar, because sums of whole numbers are exact. That way, subtracting undoes adding. */
   costNanoUsd: Sum
   durations: DurationHistogram
 }
 
 /**
- * The counts behind an experiment's report. Results can be added and subtracted in any order, each at a cost that
- * doesn't depend on how many there are.
+ * The counts behind an experiment's report. Results can be added and subtracted in any order. The cost of each change
+ * doesn't depend on the number of results.
  *
  * At most 200 paths have field counts: the first ones in string order, so that the order of the results doesn't matter.
- * Once there are 200, a path whose results are subtracted stays, with counts of 0.
+ * Once there are 200 paths, a path stays even if all its results are subtracted, with counts of 0.
  */
 export class Tally {
   readonly #cells: Map<string, Cell>
@@ -137,7 +137,7 @@ export class Tally {
     return countCells([...this.#cells.values()].filter(cell => split === undefined || cell.split === split))
   }
 
-  /** A model's judgments of the unjudged results: of all, or of one split. */
+  /** A model's judgments of the unjudged results, in total or in one split. */
   said(split?: string): SaidCounts {
     const cells = this.#judgedIn(split)
     const count = (same: boolean) => cells.reduce((sum, cell) => sum + (cell.saidSame === same ? cell.count : 0), 0)
@@ -170,8 +170,8 @@ export class Tally {
   }
 
   /**
-   * Like `bySplit`, but by the error type of the recorded output, the most frequent first. Results without one are left
-   * out.
+   * Like `bySplit`, but by the error type of the recorded output, with the most frequent type first. Results without
+   * one are left out.
    */
   byErrorType(): { errorType: string; counts: OutcomeCounts }[] {
     const groups = Map.groupBy(this.#sortedCells(), cell => cell.errorType)
@@ -264,7 +264,8 @@ class FieldTally {
     const known = this.#named[index]
     if (known?.path === path) {
       addCounts(known, added)
-      // Once the list has been full, removing a path could admit another one whose earlier counts are part of the rest.
+      // Once the list has been full, removing a path could make room for another one whose earlier counts are part of
+      // the rest.
       if (known.compared === 0 && this.#named.length < MAX_REPORTED_FIELDS) this.#named.splice(index, 1)
     } else if (index === MAX_REPORTED_FIELDS) this.#addToRest(added)
     else {
@@ -274,7 +275,7 @@ class FieldTally {
     }
   }
 
-  /** The index of a path, or the one where it would be. */
+  /** The index of a path, or the index where it would be inserted. */
   #placeOf(path: string): number {
     let [low, high] = [0, this.#named.length]
     while (low < high) {

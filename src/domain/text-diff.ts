@@ -10,7 +10,7 @@ export interface LineChange {
 /** The changes that turn one text into another. */
 export interface TextDiff {
   lines: LineChange[]
-  /** Whether no other diff removes and adds fewer lines. */
+  /** Whether this diff is minimal: no other diff removes and adds fewer lines. */
   isMinimal: boolean
 }
 
@@ -63,12 +63,12 @@ function diffMiddle(old: readonly string[], fresh: readonly string[]): TextDiff 
   return { lines: pieces.flat(), isMinimal }
 }
 
-/** An empty run of equal lines, which ends the last difference. */
+/** An empty run of equal lines that marks the end of the last difference. */
 const END = { count: 0, added: false, removed: false }
 
 const changes = (op: LineChange['op'], lines: readonly string[]): LineChange[] => lines.map(text => ({ op, text }))
 
-/** Counts how many numbers from 0 up to `limit` pass the test in a row. */
+/** Counts how many numbers in a row, from 0 up to `limit`, pass the test. */
 function countWhile(limit: number, holds: (index: number) => boolean): number {
   let count = 0
   while (count < limit && holds(count)) count++

@@ -1,15 +1,12 @@
 import { CONTEXT_LENGTH, SNIPPET_LENGTH } from '../limits.ts'
 
-/*
- * Finds a string in values as readers see them: in the strings and keys of their JSON, decoded, regardless of case.
- */
+/* Finds a string in values as readers see them: in the decoded strings and keys of their JSON, regardless of case. */
 
 /** A string to find. */
 export interface SoughtText {
   pattern: RegExp
   /**
-   * Whether JSON would escape one of its characters. If not, JSON that doesn't contain the text has no string that
-   * does.
+   * Whether JSON might escape one of its characters. If not, a string can contain the text only if the JSON does, too.
    */
   hasEscapes: boolean
 }
@@ -85,7 +82,9 @@ function decodeBeginning(literal: string): string {
 
 const LONGEST_ESCAPE = '\\u0000'.length
 
-/* Where a string can be cut: never within what readers see as one character. Looks only at the text nearby. */
+/*
+ * Finds where a string can be cut without splitting what readers see as one character. Looks only at the text nearby.
+ */
 
 let segmenter: Intl.Segmenter | undefined
 

@@ -2,7 +2,7 @@ const encoder = new TextEncoder()
 
 /** The length of a string in UTF-8 bytes. */
 export function utf8Length(text: string): number {
-  // Counting is faster for short strings, and responses measure one for each value.
+  // Counting is faster than encoding for short strings, and a response measures one string for each of its values.
   return text.length > MAX_COUNTED_LENGTH ? encoder.encode(text).byteLength : countedLength(text)
 }
 

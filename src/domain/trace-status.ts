@@ -41,9 +41,10 @@ export const newState = (draft: Pick<TraceState, 'name' | 'timestamp' | 'rootSpa
 })
 
 /**
- * Merges one more call into a trace's state, in whatever order calls arrive. `completed` is final. Metadata merges at
- * the top level: a completing call's fields win over a running call's, then the later call wins, and clients win over
- * telemetry. The duration is the first completing call's. `leftOut` lists the call's metadata fields that didn't fit.
+ * Merges one more call into a trace's state, in whatever order calls arrive. `completed` is final. Metadata is merged
+ * at the top level: a completing call's fields win over a running call's. Otherwise, the later call wins. Clients
+ * always win over telemetry. The duration comes from the first completing call. `leftOut` lists the call's metadata
+ * fields that didn't fit.
  */
 export function mergeCall(state: TraceState, call: TraceCall): { state: TraceState; leftOut: string[] } {
   const { status, durationMs, completedFields, derivation } = state
@@ -63,7 +64,7 @@ export function mergeCall(state: TraceState, call: TraceCall): { state: TraceSta
   return { state: { ...after, ...completion }, leftOut }
 }
 
-/** Fields from a client lose the rank that telemetry gave them. */
+/** Removes the ranks of fields that a client has now set. Only fields from telemetry have ranks. */
 function withoutRanks(derivation: Derivation, given: ReadonlySet<string>): Derivation {
   const ranks = Object.entries(derivation.ranks).filter(([field]) => !given.has(field))
   return { ...derivation, ranks: Object.fromEntries(ranks) }

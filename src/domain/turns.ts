@@ -27,8 +27,9 @@ export function atOnce<Result>(work: Work<Result>): Result {
 export const giveTurn = (): Promise<void> => new Promise(resolve => setTimeout(resolve, 0))
 
 /**
- * Runs a task for each item and returns the results in order. It starts `size` items at once, then gives other requests
- * a turn. If all were started at once, they would run without a pause, even if each awaits a resolved promise.
+ * Runs a task for each item and returns the results in order. It starts `size` items at a time, then gives other
+ * requests a turn. If it started them all at once, they would run without a pause, even if each awaited a resolved
+ * promise.
  */
 export async function mapInTurns<Item, Result>(
   items: readonly Item[],
@@ -60,8 +61,8 @@ export function turnsByLength(): (length: number) => Promise<void> {
 }
 
 /**
- * Splits items into pieces of at most `size` items or, with `weightOf`, of at most that total weight and `maxItems`
- * items. Each piece has at least one item.
+ * Splits items into pieces of at most `maxItems` items with a total weight of at most `size`. By default, each item
+ * weighs 1, and `maxItems` isn't limited. Each piece has at least one item.
  */
 export function* inPieces<Item>(
   items: readonly Item[],

@@ -2,13 +2,13 @@ import { fisherP, fisherPLower, type Interval, newcombeInterval } from './statis
 
 /*
  * After an activation, the decisions on the new version's outputs are compared with those on the previous version's, at
- * five looks. Each look's p is multiplied by the number of looks (Bonferroni). So the probability that an equally good
- * version seems better or worse at any look is at most 5%, no matter how often somebody looks.
+ * five looks. Each look's p-value is multiplied by the number of looks (Bonferroni). So the probability that an equally
+ * good version seems better or worse at any look is at most 5%, no matter how often somebody looks.
  */
 
 /**
- * The numbers of decisions on the new version at which it's compared. The last number is also how many decisions on the
- * old version count.
+ * How many decisions on the new version each look needs. The last number is also the most decisions on the old version
+ * that are counted.
  */
 export const WATCH_LOOKS = [20, 40, 80, 160, 320] as const
 export const MAX_WATCHED = 320
@@ -31,7 +31,7 @@ export interface Acceptance {
   accepted: number
 }
 
-/** Counts of first decisions at a look: on the version before, and on the new one. */
+/** Counts of first decisions at a look, on the previous version and on the new one. */
 export interface LookCounts {
   before: Acceptance
   after: Acceptance
@@ -40,7 +40,7 @@ export interface LookCounts {
 /** The result of a look. */
 export interface Finding {
   state: Exclude<WatchState, 'too_early'>
-  /** The two-sided p, times the number of looks. */
+  /** The two-sided p-value, times the number of looks. */
   p: number
   /**
    * The 95% interval of the new version's share of acceptances minus the old one's. Null if the old version has no
@@ -60,7 +60,7 @@ export function findingOf({ before, after }: LookCounts): Finding {
 
 const sampleOf = ({ n, accepted }: Acceptance) => ({ n, successes: accepted })
 
-/** The first look that needs more decisions than this. Undefined after the last look. */
+/** The first look that needs more decisions than there are. Undefined after the last look. */
 export const nextLook = (decisions: number): number | undefined => WATCH_LOOKS.find(look => look > decisions)
 
 /** Decisions at a look, and how many of them are cases of a problem. */
@@ -69,7 +69,7 @@ export interface CaseCounts {
   cases: number
 }
 
-/** Whether cases are rarer on the new version at a look: the one-sided p, times the number of looks. */
+/** Whether cases are rarer on the new version at a look, and the one-sided p-value, times the number of looks. */
 export function rarerCases(before: CaseCounts, after: CaseCounts): { isRarer: boolean; p: number } {
   const p = corrected(fisherPLower(caseSample(after), caseSample(before)))
   return { isRarer: p < SIGNIFICANT_P, p }

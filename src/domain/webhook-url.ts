@@ -11,7 +11,7 @@ export interface UrlRules {
 
 /**
  * Says why events can't be sent to a URL. Undefined if they can. Workers can't resolve names, so a public name that
- * leads to a private address passes; Cloudflare's network doesn't reach private addresses.
+ * leads to a private address passes, but Cloudflare's network doesn't reach private addresses.
  */
 export function findUrlFault(text: string, { ownHost, allowsLocal }: UrlRules): string | undefined {
   if (!URL.canParse(text)) return 'must be a URL'

@@ -18,7 +18,7 @@ export const TEST_EVENT = 'webhook.test'
 /** What an event or a delivery is about. */
 export type SentType = EventType | typeof TEST_EVENT
 
-/** `json` is Standard Webhooks' envelope, `slack` a message for a Slack incoming webhook. */
+/** `json` is the Standard Webhooks envelope. `slack` is a message for a Slack incoming webhook. */
 export const WEBHOOK_FORMATS = ['json', 'slack'] as const
 export type WebhookFormat = (typeof WEBHOOK_FORMATS)[number]
 

@@ -19,20 +19,20 @@ const Comparison = v.object({
     neither: described(v.number(), 'Items that passed in neither. Errors count as not passed.'),
     unjudged: described(v.number(), "Items that are unjudged in a or b. The other counts don't include them."),
   }),
-  sameItems: described(v.boolean(), 'Whether both have the same version, split, and sample'),
+  sameItems: described(v.boolean(), 'Whether both experiments have the same version, split, and sample'),
   sameEvaluator: v.boolean(),
   mcNemar: described(
     v.nullable(
       v.object({
-        discordant: described(v.number(), 'Items that passed in only one of the two'),
+        discordant: described(v.number(), 'Items that passed in only one of the two experiments'),
         p: described(
           v.nullable(v.number()),
-          'The exact two-sided p-value. Null with fewer than 6 discordant items, which are too few to tell.',
+          'The exact two-sided p-value. Null if there are fewer than 6 discordant items, which are too few to tell.',
         ),
         verdict: v.picklist(['too few to tell', 'different', 'no difference']),
       }),
     ),
-    "McNemar's test. Null unless both have the same items and evaluator. different: p is below 0.05.",
+    "McNemar's test. Null unless both experiments have the same items and evaluator. different: p is below 0.05.",
   ),
   differences: described(
     v.array(v.object({ itemId: Uuid, a: v.picklist(OUTCOMES), b: v.picklist(OUTCOMES) })),
@@ -48,7 +48,8 @@ export const compareExperiments = endpoint({
   method: 'GET',
   path: '/api/experiments/{a}/compare/{b}',
   summary: 'Compare two experiments on the same dataset',
-  description: 'Covers the items that have a result in both. A finished experiment has a result for each of its items.',
+  description:
+    'Covers the items that have a result in both experiments. A finished experiment has a result for each of its items.',
   scope: 'read',
   params: v.object({ a: Uuid, b: Uuid }),
   query: v.strictObject(pageParameters),
@@ -93,7 +94,7 @@ const itemsOf = ({ version, split, threshold, seed, includesStale }: ExperimentR
   version,
   split,
   includesStale,
-  // Without a sample, the seed doesn't matter.
+  // If there's no sample, the seed doesn't matter.
   threshold && [seed, threshold],
 ]
 

@@ -81,7 +81,7 @@ const NewExperiment = v.strictObject({
   baseline: v.optional(
     described(
       v.union([v.literal(RECORDED), Uuid], `must be "${RECORDED}" or the ID of an experiment`),
-      'What to compare with: recorded, for the outputs in production, or the ID of a finished experiment on the same dataset.',
+      'What to compare with: `recorded` for the outputs in production, or the ID of a finished experiment on the same dataset.',
     ),
     RECORDED,
   ),
@@ -98,7 +98,7 @@ export const createExperiment = endpoint({
   method: 'POST',
   path: '/api/experiments',
   summary: 'Start an experiment',
-  description: `Tries a candidate on a dataset's items. The version, split, and sample determine the items, at most ${MAX_EXPERIMENT_ITEMS}. If \`runner\` is \`model\`, the service puts each item's values into the prompt in place of \`{{input}}\`, \`{{input.question}}\`, or \`{{state.chunks}}\`. If the prompt has no such placeholder, it becomes the system message, and the input becomes the user message. The answer must match the version's \`outputSchema\`.`,
+  description: `Tries a candidate on a dataset's items. The version, split, and sample determine the items. An experiment can have at most ${MAX_EXPERIMENT_ITEMS}. If \`runner\` is \`model\`, the service puts each item's values into the prompt in place of \`{{input}}\`, \`{{input.question}}\`, or \`{{state.chunks}}\`. If the prompt has no such placeholder, it becomes the system message, and the input becomes the user message. The answer must match the version's \`outputSchema\`.`,
   scope: 'review',
   body: NewExperiment,
   location: 201,
@@ -245,7 +245,7 @@ async function findOne(
 /** Finds the items that an experiment may draw from. Reads the dataset once. */
 async function findEligible(store: Store, frame: Frame, selection: Parameters<typeof isEligible>[1]) {
   const eligible: Pick<ItemHead, 'id' | 'split' | 'inputHash'>[] = []
-  /** The inputs in the split `train`. */
+  /** The inputs in the `train` split. */
   const trained = new Set<string>()
   /** Eligible items whose output has changed, even if the log doesn't have that change yet. */
   const outdated: ItemHead[] = []

@@ -66,7 +66,7 @@ export async function frameOf(store: Store, experiment: ExperimentRecord): Promi
 /** The fields that determine which of a dataset's items an experiment has. */
 type Selection = Pick<ExperimentRecord, 'split' | 'includesStale' | 'seed' | 'threshold' | 'itemId'>
 
-/** Whether an experiment has an item. May depend only on the item as it was at the experiment's version. */
+/** Whether an experiment has an item. The answer may depend only on the item as it was at the experiment's version. */
 export const isSelected = (head: ItemHead, selection: Selection): boolean =>
   isEligible(head, selection) &&
   (selection.itemId === null || selection.itemId === head.id) &&

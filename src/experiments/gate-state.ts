@@ -19,7 +19,7 @@ export const GateState = v.object({
   ),
   judging: described(
     v.nullable(Judging),
-    "What a model says about the experiment's unjudged items in the split, which the figures include. Null if the gate doesn't have `allowJudge`, or if there is no experiment.",
+    "A model's judgments of the experiment's unjudged items in the split, which the figures take into account. Null if the gate doesn't have `allowJudge`, or if there is no experiment.",
   ),
   met: v.boolean(),
   unmet: v.array(
@@ -32,8 +32,8 @@ export const GateState = v.object({
 })
 
 /**
- * Whether a version meets its step's gate. `state` is undefined if the step has none. `holds` is an SQL condition
- * that's true as long as nothing changes, for writes that depend on the answer.
+ * Whether a version meets its step's gate. `state` is undefined if the step has no gate. `holds` is an SQL condition
+ * for writes that depend on the answer. It's true as long as nothing that determines the answer has changed.
  */
 export async function readGateState(
   store: Store,

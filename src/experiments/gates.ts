@@ -83,7 +83,7 @@ export const getGate = endpoint({
   path: '/api/projects/{projectId}/gates/{stepId}',
   summary: "Get a step's gate and check whether a version meets it",
   description:
-    "Returns a 404 if the step has no gate. The counts are those from when the experiment finished, plus later decisions on its results. Items added to the dataset later don't change them.",
+    "Returns a 404 if the step has no gate. The counts date from when the experiment finished, but include later decisions on its results. Items added to the dataset later don't change them.",
   scope: 'read',
   reads: 'primary',
   params,

@@ -56,7 +56,7 @@ export const listExperimentItems = endpoint({
   method: 'GET',
   path: '/api/experiments/{experimentId}/items',
   summary: "List an experiment's items with their results",
-  description: `Sorted as in the dataset. A page covers up to ${MAX_LISTED_ITEMS} items and may be short. It ends at 8 MiB of values, after at least one item.`,
+  description: `Sorted as in the dataset. A page looks at up to ${MAX_LISTED_ITEMS} items, so it may be short even if more items follow. It ends at 8 MiB of values, after at least one item.`,
   scope: 'read',
   params: v.object({ experimentId: Uuid }),
   query: v.strictObject({ ...Filters, ...pageParameters }),
@@ -102,7 +102,7 @@ async function findMatching(
     const outcomes = await findOutcomes(store, experiment, ids)
     const found = own.filter(head => matches(head, outcomes.get(head.id), filter))
     if (!filter.problem) return found
-    // Production was wrong about a problem's items.
+    // Only items that production got wrong can belong to a problem.
     const wrong = found.filter(({ id }) => outcomes.get(id)?.wasRight === false)
     const ofProblem = await findProblemItems(store, filter.problem, wrong)
     return wrong.filter(({ id }) => ofProblem.has(id))
@@ -115,7 +115,7 @@ async function findMatching(
   return walkMatching(store, dataset, { parts, after, limit, step }, findIn)
 }
 
-/** Whether an item with this result, or with none, matches. */
+/** Whether an item with this result, or with no result, matches the filter. */
 const matches = (
   head: ItemHead,
   result: ResultFacts | undefined,

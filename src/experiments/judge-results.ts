@@ -36,9 +36,9 @@ interface Judged {
 }
 
 /**
- * Judges results against their items as of the experiment's version, and puts large outputs into R2. Holds a page of
- * items at a time. Errors in individual results are added to `results`: 404 for an item that the experiment doesn't
- * have, 413 if too many values had to be read.
+ * Judges results against their items as of the experiment's version, and puts large outputs into R2. Keeps only one
+ * page of items in memory at a time. Errors in individual results are added to `results`: 404 for an item that the
+ * experiment doesn't have, 413 if too many values had to be read.
  */
 export async function judgeResults(
   store: Store,
@@ -140,10 +140,10 @@ export function outputJudge({ evaluator: evaluatorJson, outputSchema }: Experime
   }
 }
 
-/** For an item whose expected values are too large to read. */
+/** The judgment for an item whose expected values are all too large to read. */
 const UNREADABLE: Judgment = { outcome: 'unjudged', difference: [], fields: [], share: 0 }
 
-/** Whether the baseline is right, by item. Null or missing if that's unknown. */
+/** Whether the baseline is right about each item. Null or missing if that's unknown. */
 async function findBaseline(
   store: Store,
   { baselineId }: ExperimentRecord,

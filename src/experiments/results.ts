@@ -56,7 +56,7 @@ export const postResults = endpoint({
   family: 'experiment',
   method: 'POST',
   path: '/api/experiments/{experimentId}/results',
-  summary: 'Send results of an experiment',
+  summary: "Send an experiment's results",
   description:
     "Each result gets its own status: 201 if it's new, or 200 if it was sent before or replaces an error. An item keeps its first output: sending a different one gets a 409. The experiment finishes when every item has an output.",
   scope: ['review', 'manage'],

@@ -37,7 +37,7 @@ export const reviewExperimentItem = endpoint({
   path: '/api/experiments/{experimentId}/items/{itemId}/review',
   summary: "Decide on a candidate's output",
   description:
-    "accept: the output passes, and becomes one of the item's alternatives in later experiments. reject: the output fails. The latest decision counts. It changes the counts of this experiment, but not those of others. Only people can make this call.",
+    "accept: the output passes, and becomes one of the item's alternatives in later experiments. reject: the output fails. Only the latest decision matters. It changes the counts of this experiment, but not those of others. Only people can make this call.",
   scope: 'review',
   params: v.object({ experimentId: Uuid, itemId: Uuid }),
   body: v.strictObject({
@@ -107,7 +107,7 @@ async function changeAlternative(
   const { dataset, parts } = await frameOf(store, experiment)
   const then = (await findHeads(store, dataset, parts, [itemId])).get(itemId)
   const latest = (await findHeads(store, dataset, dataset.parts, [itemId])).get(itemId)
-  // A later decision on the span replaced the approved output that this output was compared with, and all its
+  // A later decision on the span has replaced the approved output that this output was compared with, and all its
   // alternatives.
   if (!then || then.valuesSequence !== latest?.valuesSequence) return
   const changed = isAccepted

@@ -8,7 +8,7 @@ import { addResults, type ResultHead, withdrawResults } from '../store/experimen
 import { judgeResults, type SentResult } from './judge-results.ts'
 import { settled } from './tally.ts'
 
-/** Identifies a result's output or error, to tell a repeated result from another. */
+/** Identifies a result's output or error, to distinguish a repeated result from a different one. */
 export const hashResult = ({ output, error }: Pick<SentResult, 'output' | 'error'>): Promise<string> =>
   output === null ? sha256Hex(`error:${error}`) : hashOutput(output)
 

@@ -8,7 +8,7 @@ import { findFrame, isSelected, walkAll } from './frame.ts'
 /** Whether some of an experiment's items may have no result yet. */
 export const hasPending = ({ results, removed, items }: ExperimentRecord): boolean => results + removed < items
 
-/** The counts of an experiment's results. While it runs, each call counts them again. */
+/** The counts of an experiment's results. While the experiment runs, each call counts the results again. */
 export async function tallyOf(store: Store, experiment: ExperimentRecord): Promise<Tally> {
   if (experiment.tally !== null) return new Tally(JSON.parse(experiment.tally))
   const tally = new Tally()
@@ -18,7 +18,7 @@ export async function tallyOf(store: Store, experiment: ExperimentRecord): Promi
 
 /**
  * Returns an experiment, up to date. If it has just ended, this stores its counts, so later deletions of items don't
- * change them. If it has finished, its items without a result get an error before that.
+ * change them. If it has finished, its items without a result first become errors.
  */
 export async function settled(store: Store, experiment: ExperimentRecord): Promise<ExperimentRecord> {
   if (experiment.state === 'running' || experiment.tally !== null) return experiment

@@ -19,7 +19,10 @@ const Count = v.number()
 const Counts = v.object({
   passed: Count,
   failed: Count,
-  unjudged: described(Count, 'Free text that differs, and is neither right nor wrong until a person decides'),
+  unjudged: described(
+    Count,
+    "Items whose output is free text that differs. They're neither right nor wrong until a person decides.",
+  ),
   error: described(Count, 'Items without an output. They count as not passed.'),
   fixed: described(Count, 'Right, but wrong in the baseline'),
   regressed: described(Count, 'Wrong, but right in the baseline'),
@@ -183,7 +186,7 @@ const result = {
   durationMs: v.nullable(v.number()),
   usage: v.nullable(v.object({ inputTokens: v.number(), outputTokens: v.number(), totalTokens: v.number() })),
   costUsd: v.nullable(v.number()),
-  resultTraceId: described(v.nullable(v.string()), "The candidate's own trace, as the client named it"),
+  resultTraceId: described(v.nullable(v.string()), "The ID of the candidate's own trace, as sent by the client"),
   review: described(v.nullable(Verdict), "A person's decision on the candidate's output"),
   judgment: described(
     v.nullable(Judgment),

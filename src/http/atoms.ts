@@ -13,8 +13,8 @@ import { MAX_EMAIL_LENGTH, MAX_JSON_DEPTH, MAX_OBSERVATION_BYTES } from '../limi
 import { tooLarge } from './errors.ts'
 
 /*
- * The building blocks of wire schemas in both families. Their messages complete the sentence that the field's path
- * begins: "timestamp: must be ...".
+ * The building blocks of wire schemas in both families of endpoints. Their messages complete the sentence that the
+ * field's path begins: "timestamp: must be ...".
  */
 
 /** Adds the JSON Schema that the OpenAPI document shows for a valibot item. */
@@ -33,12 +33,12 @@ export const shownAs = <Schema extends object>(schema: Schema, shown: v.GenericS
   shown,
 })
 
-/** An object with the schema's fields. By itself, Valibot accepts a list, as an object without fields. */
+/** An object with the schema's fields. On its own, Valibot accepts a list as an object without fields. */
 export const object = <Fields extends v.ObjectEntries>(
   schema: v.ObjectSchema<Fields, undefined> | v.StrictObjectSchema<Fields, undefined>,
 ) => v.pipe(shownAs(v.custom<v.InferInput<typeof schema>>(isJsonObject, 'must be an object'), schema), schema)
 
-/** An object with any keys. By itself, Valibot accepts lists, and drops keys that name parts of JavaScript objects. */
+/** An object with any keys. On its own, Valibot accepts lists, and drops keys that are special in JavaScript. */
 export const record = <Key extends v.GenericSchema<string, string>, Value extends v.GenericSchema>(
   key: Key,
   value: Value,
@@ -102,14 +102,14 @@ export const timestamp = (description: string) =>
       format: 'date-time',
       pattern: TIMESTAMP.source,
     }),
-    // Metadata comes before the transformation: the input schema doesn't show what follows it.
+    // Metadata must come before the transformation, because the input schema leaves out whatever follows.
     v.metadata({ description, examples: ['2026-11-21T09:30:00.000Z'] }),
     v.transform(value => Date.parse(value)),
   )
 
 export const Timestamp = timestamp('UTC, with milliseconds')
 
-/** `Date` turns February 30 into March 2, and 24:00 into the next day, so its day must be the one in the text. */
+/** `Date` turns February 30 into March 2, and 24:00 into the next day, so compare its day with the day in the text. */
 function isTimestamp(value: string): boolean {
   return TIMESTAMP.test(value) && new Date(value).getUTCDate() === Number(value.slice(8, 10))
 }
@@ -132,8 +132,8 @@ export const JsonValue = v.pipe(
 )
 
 /**
- * A value to store. Parses to its JSON. A value that is too large is a 413, which takes precedence over other invalid
- * fields.
+ * A value to store. Parses to its JSON. A value that is too large causes a 413, which takes precedence over errors in
+ * other fields.
  */
 export const jsonPayload = (tooLargeMessage: string) =>
   v.pipe(
@@ -160,7 +160,7 @@ export const StoredValue = v.custom<JsonText>(() => true)
 /** A stored object in a response. */
 export const StoredObject = documented(v.custom<JsonText>(isJsonObject), { type: 'object' })
 
-/** A part of a response that was already written as JSON from a value of this schema. */
+/** A part of a response that has already been serialized as JSON from a value of this schema. */
 export const written = <Schema extends v.GenericSchema<unknown, unknown>>(schema: Schema) =>
   shownAs(
     v.custom<WrittenJson<v.InferOutput<Schema>>>(value => v.is(schema, value)),

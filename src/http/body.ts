@@ -45,7 +45,7 @@ export function parseJson(text: string): unknown {
  */
 export async function readBytes(request: Request, maxBytes: number, tooLargeMessage?: string): Promise<Uint8Array> {
   const announced = Number(request.headers.get('content-length') ?? Number.NaN)
-  // Compression doesn't make a body larger: if it's too large compressed, it's too large without compression.
+  // Compression doesn't make a body larger, so a body that's too large compressed is also too large decompressed.
   if (announced > maxBytes) throw tooLarge(tooLargeMessage)
   const inflate = findCodec(request.headers.get('content-encoding'))?.inflate
   if (request.body === null) return new Uint8Array()
@@ -69,8 +69,8 @@ function decompress(
 }
 
 /**
- * Decodes the beginning of a body from its first bytes: as much as they contain. Returns nothing if the encoding is
- * unknown, the bytes don't match it, or they inflate to more than `maxBytes`. Pass at least `startBytes` of them.
+ * Decodes as much of a body as its first bytes contain. Returns nothing if the encoding is unknown, the bytes don't
+ * match it, or they inflate to more than `maxBytes`. Pass at least `startBytes` of them.
  */
 export function inflatedStart(wire: Uint8Array, contentEncoding: string | null, maxBytes: number): Uint8Array {
   try {
@@ -120,8 +120,8 @@ const zstd: Codec = {
 
 /**
  * The decoders for content encodings. HTTP's deflate is the zlib format. A zstd body is one frame without a dictionary.
- * `DecompressionStream` wouldn't work: it buffers everything that a chunk inflates to, a gigabyte for a megabyte,
- * before the reader can stop.
+ * `DecompressionStream` wouldn't work: before the reader can stop, it buffers everything that a chunk inflates to,
+ * which can be a gigabyte for a megabyte.
  */
 const CODECS: ReadonlyMap<string, Codec | undefined> = new Map([
   ['', undefined],
@@ -153,7 +153,7 @@ async function readWire(
   maxBytes: number,
   tooLargeMessage: string | undefined,
 ): Promise<Uint8Array> {
-  // HTTP ends a body at its content-length, so it can be read at once, at half the cost.
+  // HTTP limits a body to its content-length, so the body can be read in one piece, at half the cost.
   if (Number.isNaN(announced)) return readChunks(body, maxBytes, tooLargeMessage)
   const bytes = new Uint8Array(await request.arrayBuffer().catch(throwEndedEarly))
   if (bytes.byteLength > maxBytes) throw tooLarge(tooLargeMessage)
@@ -218,8 +218,8 @@ function decodeUtf8(bytes: Uint8Array): string {
 }
 
 /**
- * Checks a JSON text in one pass, before `JSON.parse` builds something too deep to recurse or too large for memory.
- * Errors: 400 if it's nested too deeply, 413 if it has more than `maxItems`.
+ * Checks a JSON text in one pass, before `JSON.parse` builds something that's nested too deeply for recursion or too
+ * large for memory. Errors: 400 if it's nested too deeply, 413 if it has more than `maxItems`.
  */
 export function checkStructure(text: string, maxItems?: number): void {
   const excess = findExcess(text, MAX_BODY_DEPTH, maxItems)

@@ -42,7 +42,9 @@ type PlaceTypes = readonly ('string' | 'number')[]
 /** An item's place in its list: the values that the list is sorted by. */
 type Place<Types extends PlaceTypes> = { [I in keyof Types]: Types[I] extends 'number' ? number : string }
 
-/** Some of a list's items, and the place where the next ones begin. Null if there are none. */
+/**
+ * Some of a list's items, and the place after which the list continues. The place is null if there are no more items.
+ */
 interface Page<Item, Types extends PlaceTypes> {
   items: Item[]
   nextPlace: Place<Types> | null
@@ -54,7 +56,7 @@ interface Paged<Types extends PlaceTypes, Read extends Page<unknown, Types>> {
   list: readonly string[]
   query: { limit: number; cursor?: string | undefined }
   place: Types
-  /** Reads up to `limit` items after a place, or the first ones, and anything else on the page. */
+  /** Reads up to `limit` items after a place, or from the start of the list, and anything else that the page shows. */
   read: (limit: number, after: Place<Types> | undefined) => Promise<Read>
 }
 
@@ -73,7 +75,7 @@ export async function pageOf<const Types extends PlaceTypes, Read extends Page<u
   return { ...page, nextCursor: nextPlace && (await encodeCursor(list, nextPlace)) }
 }
 
-/** Builds a page of `limit` items from up to `limit + 1` found ones. The extra one shows that there's a next page. */
+/** Builds a page of `limit` items. `found` may have one more item, which shows that there's a next page. */
 export function firstOf<Item, const P extends readonly (string | number)[]>(
   found: readonly Item[],
   limit: number,
@@ -106,7 +108,7 @@ const tag = async (list: readonly string[], payload: string): Promise<string> =>
   (await sha256Hex(JSON.stringify([...list, payload]))).slice(0, TAG_LENGTH)
 
 async function encodeCursor(list: readonly string[], place: readonly (string | number)[]): Promise<string> {
-  // btoa takes only one byte per character.
+  // `btoa` accepts only characters that fit into one byte.
   const payload = JSON.stringify(place).replace(
     /[^ -~]/g,
     unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
@@ -129,7 +131,7 @@ async function decodeCursor<const Types extends PlaceTypes>(
     const values: unknown = JSON.parse(payload)
     if (text.slice(0, TAG_LENGTH) === (await tag(list, payload)) && isPlace(values, place)) return values
   } catch {
-    // Not base64, JSON, or a place: all get the error below.
+    // If the cursor isn't base64, JSON, or a place, the error below is thrown.
   }
   throw badRequest('is not a cursor for this list', parameter)
 }

@@ -3,7 +3,7 @@ import { Gone, Revoked, Unanswered } from '../domain/failures.ts'
 import { MAX_ERROR_DETAILS, MAX_ERROR_PATH_LENGTH } from '../limits.ts'
 import { jsonResponse } from './response.ts'
 
-/** One fault of a request: its place (a dotted path, '' for the whole request) and what to fix. */
+/** One fault in a request: its place (a dotted path, '' for the whole request) and what to fix. */
 export interface ErrorDetail {
   path: string
   message: string
@@ -39,7 +39,7 @@ export const ERRORS = {
   429: { code: 'rate_limited', message: 'Rate limit exceeded' },
   500: { code: 'internal', message: 'Internal error' },
   502: { code: 'failed', message: 'Failed after all retries; you can try again' },
-  503: { code: 'unavailable', message: 'Temporarily unavailable, please retry' },
+  503: { code: 'unavailable', message: 'Temporarily unavailable; please retry' },
 } as const
 
 export type ErrorStatus = keyof typeof ERRORS
@@ -62,7 +62,7 @@ export const ErrorBody = v.strictObject({
       v.metadata({ description: 'For a 409 on a claimed span: the ID of the user or key that holds the claim' }),
     ),
   ),
-  until: v.optional(v.pipe(v.string(), v.metadata({ description: 'When the claim ends, ISO 8601' }))),
+  until: v.optional(v.pipe(v.string(), v.metadata({ description: 'When the claim expires, as an ISO 8601 time' }))),
 })
 
 /**
@@ -146,7 +146,7 @@ export const conflictFields = (message: string, faults: readonly ErrorDetail[]) 
 /** 409 because a prompt version doesn't meet its step's gate. Each detail names a condition. */
 export const gateNotMet = (message: string, details: readonly ErrorDetail[]) =>
   new ApiError(409, message, { code: 'gate_not_met', details })
-/** 410 for a webhook whose URL is a Countersign deployment, perhaps this one. The 410 disables the webhook. */
+/** 410 for a webhook whose URL leads to a Countersign deployment, perhaps this one. The 410 disables the webhook. */
 export const takesNoWebhooks = () => new ApiError(410)
 /** 409 because somebody else is reviewing the span. `until` is an ISO time. */
 export const heldByOther = (claim: { heldBy: string; until: string }) => new ApiError(409, HELD, { fields: claim })
@@ -196,7 +196,7 @@ export const failedPermanently = (reason: string) => new ApiError(502, reason)
 
 const internal = () => new ApiError(500)
 
-/** Finds the `ApiError` that an error is, maps to, or was caused by: drizzle wraps its driver's errors. */
+/** Finds the `ApiError` that an error is, maps to, or was caused by, because drizzle wraps its driver's errors. */
 export function findApiError(error: unknown): ApiError | undefined {
   if (error instanceof ApiError) return error
   if (error instanceof Unanswered) return unavailable(error.retryAfterSeconds, error)
@@ -209,8 +209,8 @@ export function findApiError(error: unknown): ApiError | undefined {
 export const isUnavailable = (error: unknown): boolean => findApiError(error)?.status === 503
 
 /**
- * The innermost cause, and the only one logged: drizzle's own message contains the SQL's parameters, which are
- * payloads.
+ * The innermost cause. It's the only one that's logged, because drizzle's own message contains the SQL's parameters,
+ * which are payloads.
  */
 function rootCause(error: unknown): unknown {
   return error instanceof Error && error.cause !== undefined ? rootCause(error.cause) : error

@@ -4,7 +4,7 @@ import { piecesResponse } from './response.ts'
 
 /**
  * A JSON response with an `ETag`, a hash of its body. 304 without a body if the request's `If-None-Match` matches (RFC
- * 9110, section 13.1.2), so that clients that poll only receive changes.
+ * 9110, section 13.1.2), so that polling clients receive only changes.
  */
 export async function taggedResponse(request: Request, status: number, body: unknown): Promise<Response> {
   const pieces = jsonPieces(body)

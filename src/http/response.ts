@@ -50,7 +50,7 @@ const CHUNK_LENGTH = 64 * 1024
 
 /**
  * A response whose text is written as the client reads it. An error cuts the response off, so clients see that it's
- * incomplete; `onFault` gets the error. Nothing else may use `pieces`.
+ * incomplete. `onFault` gets the error. Nothing else may use `pieces`.
  */
 export function streamedResponse(
   pieces: AsyncGenerator<string>,

@@ -44,14 +44,14 @@ export const Attribution = v.object({
   ),
   alternatives: v.pipe(
     EngineAnswer.entries.alternatives,
-    v.metadata({ description: 'The next two types. Empty if a reviewer named the cause.' }),
+    v.metadata({ description: 'The two next most likely error types. Empty if a reviewer named the cause.' }),
   ),
   span_id: v.pipe(
     v.nullable(Uuid),
     v.metadata({
       description:
         'The earliest span whose output should have been different; for errors by users and reviewers, the first one whose ' +
-        "output was disputed. Null for an unsupported request, a step that never ran, or a trace that's only a root.",
+        'output was disputed. Null for an unsupported request, a step that never ran, or a trace that has only a root.',
     }),
   ),
   evidence: v.pipe(
@@ -74,7 +74,9 @@ export const Attribution = v.object({
     v.nullable(
       v.object({ ...errorTypeFields, span_id: Uuid, by: Uuid, comment: v.nullable(v.string()), created_at: IsoTime }),
     ),
-    v.metadata({ description: "Of the current decisions on the trace's spans, the newest that names an error type" }),
+    v.metadata({
+      description: "Among the current decisions on the trace's spans, the newest one that names an error type",
+    }),
   ),
   duration_ms: v.number(),
   usage: v.nullable(

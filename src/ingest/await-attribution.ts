@@ -28,7 +28,7 @@ interface Waiting {
  * Waits until a job is done, for at most 25 seconds. If no consumer claims the job within 2 seconds, or if the queue
  * refuses it, the job runs here, and continues after the response if necessary. It doesn't wait for a job that's paused
  * until tomorrow because the project has used up today's model calls. Returns the job's state, or undefined if the
- * trace is gone. 503 if the platform fails: a retried request finds the job as it was left.
+ * trace is gone. 503 if the platform fails. A retried request then finds the job as it was left.
  */
 export async function awaitAttribution(waiting: Waiting): Promise<AttributionState | undefined> {
   const { runtime, store, traceKey, sent, signal } = waiting

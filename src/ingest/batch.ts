@@ -103,7 +103,7 @@ type IndexedEvent = v.InferOutput<typeof Event> & { index: number }
 /**
  * Splits events into parts that are stored one after another. Nearly always, there's only one. A part stores traces and
  * spans before observations and feedback. An observation or feedback that names a span must not fail because a later
- * event assigns that span to another trace, so a new part starts there.
+ * event assigns that span to another trace, so such an event starts a new part.
  */
 async function splitIntoParts(project: Project, events: readonly IndexedEvent[]): Promise<IndexedEvent[][]> {
   const parts: IndexedEvent[][] = []

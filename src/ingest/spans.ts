@@ -105,7 +105,7 @@ export async function spanDraft(
   receivedAt: number,
 ): Promise<SpanDraft> {
   const uuid = await traceUuid(project.id, body.trace_id)
-  // A client that sends null for unset fields must not remove an earlier call's value.
+  // If a client sends null for unset fields, that must not remove values from earlier calls.
   const value = (json: string | null | undefined) => (typeof json === 'string' ? { traceUuid: uuid, json } : null)
   return {
     id: body.span_id,

@@ -14,7 +14,7 @@ export async function runAttributionJob(job: AttributionJob, env: Env): Promise<
   if (!store) return
   const status = await runAttribution(env, store, job.traceKey)
   await sendEventHints(store, env)
-  // As in purge-trace.ts: without a queue, cron continues; if the queue fails, so does this message.
+  // As in purge-trace.ts, cron continues if there's no queue. If the queue fails, this message fails, too.
   if (status === 'pending') await env.JOBS?.send(job)
 }
 

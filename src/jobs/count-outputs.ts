@@ -14,8 +14,8 @@ import {
 
 /**
  * Counts outputs by day, step, and project, along with what they and model calls used, for a bounded number of traces
- * per minute. Among the days that changed, it takes those that have waited longest. Days that have too many traces for
- * one run take turns.
+ * per minute. Of the days that changed, those that have waited longest are counted first. Days that have too many
+ * traces for one run take turns.
  */
 export async function countOutputs(unscoped: UnscopedStore, now: number): Promise<void> {
   await scheduleNewTraces(unscoped, now)
@@ -60,6 +60,9 @@ const NO_CHANGES = { changed: [], gone: [], changedUses: [], goneUses: [] }
 const restOf = (traces: number): number =>
   Math.min(Math.max(MIN_COUNT_REST_MS, traces * COUNT_REST_PER_TRACE_MS), MAX_COUNT_REST_MS)
 
-/** When to count an unchanged day again: once more a day later, because outputs may arrive late, and then never. */
+/**
+ * When to count an unchanged day again: once, a day later, because outputs may arrive late. After that, it's never
+ * counted again.
+ */
 const nextLook = ({ countedAt }: DueDay, startedAt: number): number | null =>
   countedAt !== null && startedAt - countedAt >= DAY_MS ? null : startedAt + DAY_MS

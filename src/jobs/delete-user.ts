@@ -10,6 +10,6 @@ export async function runUserDeletion(job: Job & { kind: 'forget_user' }, env: E
   for (let step = 0; step < DELETION_STEPS; step++) {
     if (!(await continueDeletion(store, job.userId, Date.now()))) return
   }
-  // As in purge-trace.ts: without a queue, cron continues; if the queue fails, so does this message.
+  // As in purge-trace.ts, cron continues if there's no queue. If the queue fails, this message fails, too.
   await env.JOBS?.send(job)
 }

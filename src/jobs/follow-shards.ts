@@ -32,7 +32,7 @@ import { findDuePass, savePass } from '../store/core/sweeps.ts'
 
 /**
  * Brings shards into use: copies the control database's rows that statements on traces read, and then sends new traces
- * to the shards that have all of them and aren't full. Does nothing on a deployment with one database.
+ * to the shards that have all of these rows and aren't full. Does nothing on a deployment with one database.
  */
 export async function followShards(env: Env, now: number): Promise<void> {
   const bound = boundShards(env)
@@ -66,8 +66,8 @@ async function readStates(shards: readonly UnscopedStore[]): Promise<States> {
 }
 
 /**
- * Reads the shards' states. If DB or a shard was restored to an earlier time, the shard has copies of changes that
- * aren't in DB's history, or lacks some, so it starts over as if it were new.
+ * Reads the shards' states. If DB or a shard was restored to an earlier time, the shard may have copies of changes that
+ * aren't in DB's history, or may lack changes that are. Such a shard starts over as if it were new.
  */
 async function withoutRestored(control: UnscopedStore, shards: readonly UnscopedStore[]): Promise<States> {
   const before = await findLog(control)
@@ -127,7 +127,7 @@ async function place(
   const before = await findNewShards(control)
   const { firstUncopied } = await findLog(control)
   const wanted = chooseShards(shards, { states, firstUncopied, before })
-  // If all are full, they stay in use: D1 refuses writes itself, and only a new shard helps.
+  // If all shards are full, they stay in use. D1 itself then refuses writes, and only a new shard helps.
   if (wanted.length === 0) return
   const isChange = wanted.join() !== before.join()
   if (isChange) {

@@ -8,7 +8,7 @@ import { listWatchedPrompts } from '../store/texts/watch.ts'
 
 /**
  * Continues a pass over all prompts' watches, a few per minute. It finds what reviewers' requests missed, because those
- * follow watches only after their responses.
+ * requests follow watches only after they have responded.
  */
 export async function followAllWatches(env: Env, unscoped: UnscopedStore, now: number): Promise<void> {
   const cursor = await findDuePass(unscoped, 'watches', now)

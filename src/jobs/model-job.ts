@@ -26,7 +26,7 @@ export async function runModelJobMessage(job: ModelJobMessage, env: Env): Promis
   await sendEventHints(store, env)
   if (!next) return
   const delaySeconds = Math.max(0, Math.ceil((next.at - Date.now()) / 1000))
-  // As in purge-trace.ts: without a queue, cron continues; if the queue fails, so does this message.
+  // As in purge-trace.ts, cron continues if there's no queue. If the queue fails, this message fails, too.
   if (delaySeconds <= MAX_MODEL_JOB_DELAY_SECONDS) await env.JOBS?.send(job, { delaySeconds })
 }
 

@@ -10,7 +10,7 @@ import { findSendingProject } from '../store/webhooks/sending.ts'
 
 /**
  * Continues a pass over the problems of projects that send `problem.changed`, a few per minute. Most of a problem's
- * states follow from data, so without this pass, nobody would notice a change until they looked.
+ * states follow from data, so without this pass, nobody would notice a change until somebody looked at the problem.
  */
 export async function noticeProblems(env: Env, unscoped: UnscopedStore, now: number): Promise<void> {
   const cursor = await findDuePass(unscoped, 'problems', now)
@@ -28,7 +28,7 @@ export async function noticeProblems(env: Env, unscoped: UnscopedStore, now: num
       const store = openStore(env, found.organization, new Deadline(JOB_DEADLINE_MS, JOB_ATTEMPT_MS))
       place = await noticeStates(store, found, { after, limit: NOTICED_PROBLEMS, now })
     } catch (error) {
-      // The next pass tries again. Other projects go on.
+      // The next pass tries again. This pass continues with the other projects.
       logFault('problems_not_noticed', { projectKey }, error)
       place = null
     }

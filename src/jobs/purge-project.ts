@@ -22,6 +22,6 @@ export async function runProjectPurge(job: Job & { kind: 'purge_project' }, env:
       await env.JOBS?.sendBatch(jobs)
     },
   })
-  // As in purge-trace.ts: without a queue, cron continues; if the queue fails, so does this message.
+  // As in purge-trace.ts, cron continues if there's no queue. If the queue fails, this message fails, too.
   if (!isDone) await env.JOBS?.send(job)
 }

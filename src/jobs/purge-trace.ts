@@ -7,6 +7,6 @@ export async function runTracePurge(job: Job & { kind: 'purge_trace' }, env: Env
   const store = await openJob(job, env)
   if (!store) return
   const isDone = await purgeTrace(store, job.traceKey, Date.now())
-  // Without a queue, cron continues. If the queue fails, so does this message, and it's delivered again.
+  // If there's no queue, cron continues. If the queue fails, this message fails, too, and is delivered again.
   if (!isDone) await env.JOBS?.send(job)
 }

@@ -11,6 +11,6 @@ export async function runEventSending(job: Job & { kind: 'send_events' }, env: E
   const next = await sendEvents(env, store, job.projectKey)
   if (next === null) return
   const delaySeconds = Math.max(0, Math.ceil((next - Date.now()) / 1000))
-  // As in purge-trace.ts: without a queue, cron continues; if the queue fails, so does this message.
+  // As in purge-trace.ts, cron continues if there's no queue. If the queue fails, this message fails, too.
   if (delaySeconds <= MAX_RETRY_DELAY_SECONDS) await queueOf(job, env)?.send(job, { delaySeconds })
 }

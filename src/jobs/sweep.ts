@@ -50,7 +50,7 @@ export async function sweep(env: Env, now: number): Promise<void> {
   await sweepAccounts(control, run)
   if (purges.every(count => count === 0)) await attempt({ kind: 'orphans' }, () => sweepOrphans(control, now))
   for (const each of databases) await sweepEvents(each, run)
-  // This comes last, because without a queue, a job runs here for up to a minute or so.
+  // This comes last, because a job runs here for up to a minute or so if there's no queue.
   await attempt({ kind: 'model_jobs' }, async () => {
     const due = await takeDueModelJobs(control, now, run.limit)
     for (const job of due) await resend({ kind: 'model_job', ...job }, env)
@@ -61,7 +61,7 @@ export async function sweep(env: Env, now: number): Promise<void> {
 interface Run {
   env: Env
   now: number
-  /** How many jobs of each kind it sends again. */
+  /** How many jobs of each kind this run sends again. */
   limit: number
 }
 

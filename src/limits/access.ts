@@ -16,21 +16,24 @@ export const LEASE_SECONDS = 10
 export const FIRST_LEASE_TOKENS = 8
 /** If a lease runs out sooner, the next one has twice as many tokens. */
 export const BUSY_LEASE_MS = 3000
-/** Below this limit, tokens are taken one by one: an unspent token in one isolate would deny a request in another. */
+/**
+ * Below this limit, tokens are taken one by one, because an unspent token in one isolate would deny a request in
+ * another.
+ */
 export const MIN_LEASED_LIMIT = 100
 /**
- * The smallest lease is this fraction of a minute's limit: near the limit, all isolates together make about four calls
- * a second to the limiter.
+ * The smallest lease is this fraction of a minute's limit. That way, all isolates together make only about four calls a
+ * second to the limiter near the limit.
  */
 export const SHARES_PER_MINUTE = 240
-/** How long a denial lasts while leases are out. A lease may be returned at any time. */
+/** How long a denial lasts while leases are outstanding. A lease may be returned at any time. */
 export const LEASED_OUT_RETRY_SECONDS = 1
 /** Failed lookups of keys, sessions, and sign-in links that one isolate allows per address in 60 seconds. */
 export const MAX_FAILED_LOOK_UPS = 60
 /** How long an address with more failures is paused. Keys that the isolate has cached still work. */
 export const LOOK_UP_PAUSE_MS = 10_000
 /**
- * Lookups a second that a paused address still gets: a new pipeline may share its address with someone guessing keys.
+ * Lookups a second that a paused address still gets, because a new pipeline may share it with someone guessing keys.
  */
 export const PAUSED_LOOK_UPS_PER_SECOND = 5
 /**
@@ -45,7 +48,7 @@ export const MAX_SECRET_LENGTH = 64
  * probe calls every second.
  */
 export const MAX_KEYLESS_CALLS = 120
-/** How long a request waits for the rate limiter. After that, it passes uncounted. */
+/** How long a request waits for the rate limiter. After that, the request is allowed and isn't counted. */
 export const LIMITER_TIMEOUT_MS = 250
 /** How long requests skip the rate limiter after it couldn't be reached. */
 export const LIMITER_PAUSE_MS = 1000
@@ -66,7 +69,9 @@ export const NEAR_TEXTS_MS = 10_000
 export const NEAR_TEXTS_BYTES = 8 * 1024 * 1024
 /** One organization's share of that memory. A larger page isn't kept. */
 export const NEAR_TEXTS_SHARE_BYTES = 1024 * 1024
-/** How long a request waits for Cloudflare Access's signing keys. After that, it still has to query D1. */
+/**
+ * How long a request waits for Cloudflare Access's signing keys. After that, the request still needs time to query D1.
+ */
 export const ACCESS_CERTS_TIMEOUT_MS = 1000
 /** `Retry-After` if those keys couldn't be fetched. */
 export const ACCESS_CERTS_RETRY_SECONDS = 5

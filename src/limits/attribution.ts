@@ -5,7 +5,7 @@ export const MAX_SUBJECT_SPANS = 400
 /** Candidates for those spans. Each costs a row of a few ids. */
 export const MAX_SUBJECT_CANDIDATES = 20_000
 /**
- * The size of those spans' values: of all together, and of each. Larger values add little, and an isolate has 128 MB.
+ * The size of those spans' values, in total and for each value. Larger values add little, and an isolate has 128 MB.
  */
 export const MAX_SUBJECT_BYTES = 4 * 1024 * 1024
 export const MAX_SUBJECT_VALUE_BYTES = 256 * 1024
@@ -20,21 +20,20 @@ export const MAX_EVIDENCE_LENGTH = 512 * 1024
 /** Numbers, dates, and identifiers that the rules keep per string. Each takes about 200 bytes. */
 export const MAX_TEXT_FACTS = 10_000
 /**
- * Work that the rules may do, in units of one to two ten-millionths of a second (`attribution/effort.ts`): to read all
- * values, in one part such as a check, and in total. A part isn't interrupted, and ends within about a tenth of a
- * second.
+ * Work that the rules may do, in units of 100 to 200 nanoseconds (`attribution/effort.ts`): to read all values, in one
+ * part such as a check, and in total. A part isn't interrupted. It finishes within about a tenth of a second.
  */
 export const MAX_READING_EFFORT = 3_000_000
 export const MAX_PART_EFFORT = 500_000
 export const MAX_EVIDENCE_EFFORT = 5_000_000
-/** Work between two pauses of a search, which let other requests run: about a hundredth of a second. */
+/** Work between two pauses in a search: about a hundredth of a second. Other requests run during the pauses. */
 export const PAUSE_EFFORT = 100_000
 /** Scalars that the rules read in one value, and in all steps together. They're compared with each other. */
 export const MAX_EVIDENCE_VALUE_LEAVES = 1000
 export const MAX_EVIDENCE_LEAVES = 10_000
 /** Items of one list, or fields of one object, that the rules read. */
 export const MAX_EVIDENCE_ITEMS = 200
-/** The path to such a scalar, which identifies it. */
+/** The path that identifies such a scalar. */
 export const MAX_EVIDENCE_PATH_LENGTH = 1024
 /**
  * A longer run of letters and digits isn't a word but base64 or the like, and patterns would retry it at each letter.
@@ -57,18 +56,23 @@ export const MAX_ATTRIBUTION_ATTEMPTS = 6
 export const ATTRIBUTION_WAIT_MS = 25_000
 /** How long a request leaves the job to the queue's consumer before it runs the job itself. */
 export const ATTRIBUTION_CONSUMER_MS = 2000
-/** The interval at which a waiting request polls the job: at first, and at most. */
+/** The first and the longest interval at which a waiting request polls the job. */
 export const MIN_ATTRIBUTION_POLL_MS = 50
 export const MAX_ATTRIBUTION_POLL_MS = 500
-/** The input sent to a model. With the answer, it fits the 24,000 tokens of Workers AI's larger models. */
+/**
+ * The input sent to a model. Together with the answer, it fits into the 24,000 tokens of Workers AI's larger models.
+ */
 export const MAX_PROMPT_TOKENS = 16_000
-/** Error types' share of those tokens, split equally. A project's own types must leave room for the trace. */
+/**
+ * The share of those tokens for error types, split equally among them. A project's own types must leave room for the
+ * trace.
+ */
 export const MAX_TYPES_TOKENS = 4000
 /** Estimated bytes per token: English has four; JSON, ids, and other scripts have about three. */
 export const BYTES_PER_TOKEN = 3
 /** A model's answer, including its thinking. */
 export const MAX_ANSWER_TOKENS = 6000
-/** The same as `ATTRIBUTION_LEASE_MS`, for any other job that asks a model. */
+/** Like `ATTRIBUTION_LEASE_MS`, but for any other job that asks a model. */
 export const MODEL_JOB_LEASE_MS = 60_000
 /** How often such a run renews its lease. Canceling the job ends its calls within this time. */
 export const MODEL_JOB_RENEW_MS = 5000
@@ -86,9 +90,9 @@ export const MAX_PROMPT_FINDINGS = 50
 export const MAX_OUTLINE_NAME_BYTES = 64
 /** The schema of a model's answer lists at most this many spans, or none. OpenAI allows 1,000 enum values in total. */
 export const MAX_LISTED_SPANS = 50
-/** Quotes from one answer to look up. */
+/** Quotes from one answer that are looked up. */
 export const MAX_QUOTES = 10
-/** A quote. It only has to identify a place, not contain all of it. */
+/** A quote. It only has to identify a passage, not contain all of it. */
 export const MAX_QUOTE_LENGTH = 500
 /** A model's reasoning, which should be two to four sentences. */
 export const MAX_REASONING_LENGTH = 2000

@@ -5,7 +5,7 @@ import { DAY_MS } from './units.ts'
 /** Paths in a dataset's evaluator, and the length of each. */
 export const MAX_EVALUATOR_PATHS = 100
 export const MAX_EVALUATOR_PATH_BYTES = 256
-/** Leaves of a candidate's output that are compared with the expected value: about a tenth of a second. */
+/** Leaves of a candidate's output that are compared with the expected value: about a tenth of a second of work. */
 export const MAX_JUDGED_LEAVES = 100_000
 /** Longer strings are free text. So are strings with whitespace, unless a schema lists them. */
 export const MAX_STRICT_LENGTH = 64
@@ -16,7 +16,7 @@ export const MAX_JUDGED_FIELDS = 50
 export const MAX_REPORTED_FIELDS = 200
 /** Items of one experiment. Its report reads all of its results. */
 export const MAX_EXPERIMENT_ITEMS = 10_000
-/** Splits of an experiment's items. Its counts have a part for each, and are stored in one row. */
+/** Splits of an experiment's items. The experiment's counts have a part for each split and are stored in one row. */
 export const MAX_EXPERIMENT_SPLITS = 100
 export const MAX_GATE_AGE_DAYS = 3650
 /** Items in the largest dataset that an experiment can be drawn from. */
@@ -27,7 +27,7 @@ export const MAX_RESULTS = 200
 export const EXPERIMENT_SILENCE_MS = DAY_MS
 /** The same for an experiment that the model runs, which may wait a day for the project's next model calls. */
 export const MODEL_RUN_SILENCE_MS = 2 * DAY_MS
-/** Items that a model is asked about at once. If a run is killed, at most these are asked about again. */
+/** Items that a model is asked about at the same time. If a run is killed, at most this many are asked about again. */
 export const MODEL_RUN_CALLS = 8
 /**
  * After this many items or this long, a run hands over to another one, so that other projects' jobs get their turn. An
@@ -48,7 +48,7 @@ export const MODEL_RUN_FAILURES = 5
 export const MODEL_RUN_REJECTIONS = 20
 /** How long a run waits after a 429 without a `Retry-After`. */
 export const MODEL_RUN_PAUSE_MS = 30_000
-/** Tokens that a call takes besides its texts: the chat template, and the sentence that asks the model again. */
+/** Tokens that a call uses besides its text: the chat template, and the sentence that asks the model to try again. */
 export const MODEL_CALL_EXTRA_TOKENS = 1024
 /** Results whose counts one statement reads. */
 export const COUNTED_RESULTS = 2500
@@ -57,14 +57,14 @@ export const COUNTED_RESULTS = 2500
  * `MAX_PROMPT_TOKENS` is for the instructions and the input.
  */
 export const MAX_JUDGED_TOKENS = 12_000
-/** Results that a run of a judge reads at once, and that it may ask a model about at the same time. */
+/** Results that a judging run reads at once, and results that it may ask a model about at the same time. */
 export const JUDGED_PAGE = 100
 export const JUDGE_CALLS_IN_FLIGHT = 8
-/** How long one run of a judge asks the model. Then another run continues. */
+/** How long one judging run asks the model before another run continues. */
 export const JUDGE_RUN_MS = 5 * 60_000
 /** A model's reason for a judgment, which should be one or two sentences. */
 export const MAX_JUDGE_REASON_LENGTH = 500
-/** A version of a dataset: a part of 20 characters for each step with the same name. */
+/** A version of a dataset. It has a part of 20 characters for each step with the same name. */
 export const MAX_VERSION_LENGTH = 4096
 /** Imported examples in a dataset. */
 export const MAX_IMPORTED_ITEMS = 10_000
@@ -87,14 +87,14 @@ export const MAX_FILE_OBJECTS = 900
  */
 export const FILE_STEP_ITEMS = 500
 export const FILE_PART_BYTES = 4 * 1024 * 1024
-/** The same for spans that are found in their traces. Up to this many spans in each trace are looked at. */
+/** The same limit for spans that are looked up in their traces. Up to this many spans in each trace are looked at. */
 export const FILE_STEP_SPANS = 200
 /** A cursor for the next file. It contains the version, the CSV columns, and the last item's step. */
 export const MAX_FILE_CURSOR_LENGTH = 14 * 1024
 /** Columns for the fields of an output, and the length that their names take in a cursor. */
 export const MAX_CSV_COLUMNS = 100
 export const MAX_CSV_COLUMNS_LENGTH = 2000
-/** Without an `outputSchema`, the columns come from the first items, up to this many. */
+/** If there's no `outputSchema`, the columns come from the first items, up to this many. */
 export const CSV_SAMPLE_ITEMS = 200
 /** Reviewed spans whose dataset items one statement brings up to date. */
 export const SETTLED_SPANS = 50

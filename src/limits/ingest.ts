@@ -13,9 +13,9 @@ export const ARRIVALS_PER_MILLISECOND = 1024
 export const EVENTS_PER_TURN = 100
 /** A batch's body. An isolate holds it several times over: as bytes, text, values, and rows. */
 export const MAX_BATCH_BYTES = 8 * 1024 * 1024
-/** A trace's metadata as JSON. It's part of the trace's row, which lists read whole. */
+/** A trace's metadata as JSON. It's part of the trace's row, which lists read in full. */
 export const MAX_METADATA_BYTES = 64 * 1024
-/** Metadata fields that one warning names. 64 KiB can hold thousands. */
+/** Metadata fields that one warning lists. 64 KiB can hold thousands of fields. */
 export const MAX_NAMED_FIELDS = 100
 /** The text of one retrieved chunk in a span's state. The span's output has the whole text. */
 export const MAX_CHUNK_BYTES = 4096
@@ -33,7 +33,7 @@ export const MAX_COST_USD = 1e6
 /** A state observation's key. */
 export const MAX_STATE_KEY_LENGTH = 256
 /**
- * States of one exported span. They share its row, which is bound as one parameter of at most 2,000,000 bytes; escaping
+ * States of one exported span. They share its row, which is bound as one parameter of at most 2,000,000 bytes. Escaping
  * can turn a quote into 8 bytes.
  */
 export const MAX_EXPORTED_STATES = 50
@@ -51,7 +51,7 @@ export const MAX_SEARCH_FILTERS = 10
 export const MAX_EXPORT_BYTES = 16 * 1024 * 1024
 /** Spans or log records in one export. SDKs send 512 at once, collectors thousands. */
 export const MAX_EXPORT_RECORDS = 10_000
-/** Records written at once. More would block the database and take too much memory. */
+/** Records written at once. Writing more would block the database and take too much memory. */
 export const MAX_WRITTEN_RECORDS = 1000
 /** Records to read before other requests get a turn: a few milliseconds of work. */
 export const RECORDS_PER_TURN = 100
@@ -64,10 +64,10 @@ export const ATTRIBUTES_PER_RECORD = 50
 export const MAX_EXPORT_ITEMS = 1_500_000
 /**
  * Attributes to read from one span, from its resource, from all of its events, and from its links. SDKs keep 128, or
- * 10,000 if conversations are spread over them.
+ * 10,000 if conversations are spread over many attributes.
  */
 export const MAX_SPAN_ATTRIBUTES = 10_000
 /** Messages in one exported value that are normalized. Longer conversations are stored as sent. */
 export const MAX_CONVERSATION_MESSAGES = 10_000
-/** Nesting of an attribute's value: half of what a stored value may have. */
+/** The nesting depth of an attribute's value: half of what a stored value may have. */
 export const MAX_ATTRIBUTE_DEPTH = 64

@@ -83,15 +83,18 @@ export const AUDIT_PASS_MS = DAY_MS
 /** New traces whose days one cron run records. Each costs a row read. */
 export const NOTED_TRACES = 10_000
 /**
- * A trace's row is visible within this time after its key is assigned: requests end sooner, and clocks differ by less.
+ * A trace's row is visible within this time after its key is assigned, because requests end sooner and clocks differ by
+ * less.
  */
 export const NOTING_DELAY_MS = 30_000
-/** Traces whose outputs one cron run counts, and the days that share them. */
+/** Traces whose outputs one cron run counts, and the number of days that they may come from. */
 export const COUNTED_TRACES = 3000
 export const COUNTED_DAYS = 20
 /** Steps counted separately per project per day. Clients choose the names, and every trace may have new ones. */
 export const MAX_COUNTED_STEPS = 500
-/** Prompt versions of steps whose tokens, cost, and durations are counted separately per project and day. */
+/**
+ * Pairs of a step and a prompt version whose tokens, cost, and durations are counted separately per project per day.
+ */
 export const MAX_COUNTED_VERSIONS = 600
 /** How long a cron run keeps the days that it claims. */
 export const COUNT_LEASE_MS = 60_000
@@ -120,8 +123,8 @@ export const SCANNED_TEXTS = 200
 export const FOLLOW_DEADLINE_MS = 60_000
 export const FOLLOW_ATTEMPT_MS = 10_000
 /**
- * Organizations whose changes one cron run copies to the shards, and the pages that they share. Each takes about ten
- * statements for each shard, and an invocation may run 1,000.
+ * Organizations whose changes one cron run copies to the shards, and the number of pages that they share. Each page
+ * takes about ten statements for each shard, and an invocation may run 1,000.
  */
 export const COPIED_ORGANIZATIONS = 10
 export const COPIED_PAGES = 20

@@ -8,7 +8,10 @@ export const MAX_CONTENT_BYTES = 256 * 1024
 export const MAX_SCHEMA_BYTES = 64 * 1024
 /** Work that one request may spend on checking values against `outputSchema`s: about an eighth of a second. */
 export const MAX_SCHEMA_OPERATIONS = 4_000_000
-/** Schemas that may apply to one value through references and combinations. Doubling 30 times would give 10^9. */
+/**
+ * Schemas that may apply to one value through references and combinations. If each schema referred to the next one
+ * twice, 30 levels would give 10^9.
+ */
 export const MAX_SCHEMA_APPLICATIONS = 10_000
 /** Nested schemas on one value, and on the path to the innermost part of a value. Guards the stack. */
 export const MAX_SCHEMA_CHAIN = 100
@@ -27,13 +30,13 @@ export const MAX_FORMAT_LENGTH = 4096
 export const MAX_CHOICES_LENGTH = 256
 /** All versions of one prompt or knowledge doc as JSON. One response shows them all. */
 export const MAX_VERSIONS_BYTES = 8 * 1024 * 1024
-/** The bytes counted for a version in addition to its texts: ids, times, and field names. */
+/** The bytes counted for a version in addition to its text: ids, times, and field names. */
 export const VERSION_BYTES = 256
-/** Removed and added lines that a diff looks for. Its memory grows with the square of this. */
+/** Removed and added lines that a diff looks for. The diff's memory grows with the square of this number. */
 export const MAX_DIFF_EDITS = 700
-/** Edits times lines of both versions: the comparisons that a diff may make, about a tenth of a second. */
+/** The comparisons that a diff may make: edits times lines of both versions, about a tenth of a second of work. */
 export const MAX_DIFF_STEPS = 10_000_000
-/** Schema diffs don't descend into longer paths: there may be many, and each is shown whole. */
+/** Schema diffs don't descend into longer paths, because there may be many, and each is shown in full. */
 export const MAX_DIFF_PATH_LENGTH = 256
 /** The note on a version. */
 export const MAX_NOTE_LENGTH = 1024

@@ -26,8 +26,8 @@ export const MAX_SPAN_BYTES = 16 * 1024 * 1024
 /** Values of one span to read, outputs and inputs first. Each one shows at least a preview and a name. */
 export const MAX_SPAN_VALUES = 20_000
 /**
- * In responses with previews, metadata and the state sent with a span are complete up to these sizes. A few states in
- * R2 keep `KEPT_BYTES` each.
+ * In responses with previews, metadata and the state sent with a span are complete up to these sizes. The row of a
+ * state in R2 keeps `KEPT_BYTES` of it, so a few of these fit.
  */
 export const MAX_BRIEF_METADATA_BYTES = 1024
 export const MAX_BRIEF_STATE_BYTES = 16 * 1024
@@ -50,7 +50,7 @@ export const MAX_SOURCE_CANDIDATES = 20_000
  * page.
  */
 export const MAX_SOURCE_SPANS = 12
-/** Chunks in a response, and the bytes of each. The inbox loads the next items' chunks ahead. */
+/** Chunks in a response, and the bytes of each. The inbox loads the next items' chunks in advance. */
 export const MAX_SOURCE_CHUNKS = 50
 export const MAX_SOURCE_CHUNK_BYTES = 8192
 /** Forms in which an output cites a chunk. Spaces and upper or lower case give the same label many forms. */
@@ -67,7 +67,7 @@ export const OBSERVATIONS_MAX_LIMIT = 1000
 export const MAX_PAGE_BYTES = 4 * 1024 * 1024
 /** Traces that one page scans, so that a filter with few matches costs no more than a page's time. */
 export const MAX_SCANNED_TRACES = 5000
-/** Metadata that one page of groups reads and parses. Ten times what 5,000 traces usually have. */
+/** Metadata that one page of groups reads and parses. This is ten times what 5,000 traces usually have. */
 export const MAX_GROUPED_METADATA_BYTES = 4 * 1024 * 1024
 /** Groups that a page compares with earlier pages. Each takes an index lookup. */
 export const MAX_CHECKED_GROUPS = 1000
@@ -97,17 +97,17 @@ export const SEARCHED_ROW_BYTES = 256
 export const MAX_SEARCHED_ROWS = 10_000
 /** Matches that a hit shows. */
 export const MAX_MATCHES = 3
-/** A match with the text around it, and the least text on either side of a long match. */
+/** The length of a match with the text around it, and the minimum length of the text on either side of a long match. */
 export const SNIPPET_LENGTH = 160
 export const CONTEXT_LENGTH = 40
-/** Prompt versions that one filter names. With more, a URL would be longer than some proxies accept. */
+/** Prompt versions that one filter lists. With more, a URL would be longer than some proxies accept. */
 export const MAX_FILTERED_VERSIONS = 50
 /** The newest decisions that name an error type. Attribution quality is computed from them. */
 export const MAX_COMPARED_DECISIONS = 10_000
 /** Days that insights cover: the default and the maximum, a leap year. */
 export const DEFAULT_INSIGHT_DAYS = 30
 export const MAX_INSIGHT_DAYS = 366
-/** Entries in one list of insights. A year of ten steps with two versions each has fewer. */
+/** Entries in one list of insights. A year of ten steps with two versions each needs fewer. */
 export const MAX_INSIGHT_ROWS = 10_000
 /** Traces read to compare metadata filters, or to find a trace of a group that's listed. */
 export const PROBED_TRACES = 1000

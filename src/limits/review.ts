@@ -12,8 +12,8 @@ export const MAX_JUDGED_BYTES_AT_ONCE = 8 * 1024 * 1024
 /** Agents that may suggest a decision on one span. */
 export const MAX_SUGGESTIONS = 10
 /**
- * Corrections and comments of votes that are read at once. A review call leaves spans with more to its next round. One
- * span's votes always fit.
+ * Corrections and comments of votes that are read at once. Spans whose votes would exceed this size wait for the review
+ * call's next round. One span's votes always fit.
  */
 export const MAX_VOTE_BYTES = 4 * 1024 * 1024
 /** How many bytes of suggestions, and of votes, a list of spans shows in full. A single span's response shows more. */
@@ -28,7 +28,7 @@ export const MAX_SHARING_SPANS = 200
 export const MAX_SHARING_DEPTH = 100
 /** Outputs that one review call checks in total. It leaves the rest to the next call. */
 export const MAX_JUDGED_BYTES = 64 * 1024 * 1024
-/** The count of spans left to review stops here. */
+/** The count of spans left to review stops at this number. */
 export const MAX_REMAINING = 10_000
 /** Traces scanned for that count. A project may have any number of traces with nothing to review. */
 export const MAX_COUNTED_TRACES = 20_000
@@ -36,7 +36,7 @@ export const MAX_COUNTED_TRACES = 20_000
 export const SHUFFLED_TRACES = 5000
 /** People who review one output. */
 export const MAX_REVIEWERS = 5
-/** Steps with a policy of their own. A change sends them all, and a page shows them all. */
+/** Steps that have their own policy. A change sends them all, and a page shows them all. */
 export const MAX_POLICY_STEPS = 200
 /** How long a claim reserves a span for its reviewer. */
 export const CLAIM_MS = 15 * 60_000
@@ -65,7 +65,9 @@ export const RESAMPLED_PER_TURN = 100_000
 /** Reviewers in the matrix of pairs, and steps, each with an interval. The page shows them all at once. */
 export const MAX_COMPARED_REVIEWERS = 20
 export const MAX_COMPARED_STEPS = 50
-/** The newest votes that agreement is computed from, and the newest outputs with votes: five reviewers each. */
+/**
+ * The newest votes that agreement is computed from, and the newest outputs with votes: enough for five reviewers each.
+ */
 export const MAX_SCANNED_VOTES = 50_000
 export const MAX_COMPARED_OUTPUTS = 10_000
 /** How many of the outputs on which reviewers disagree most are shown next to the figures. */

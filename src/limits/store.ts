@@ -1,6 +1,6 @@
 /* Rows, objects, and how long calls to D1 and R2 take. */
 
-/** Values with larger JSON go to R2. A D1 row costs less than an R2 put, but D1's 10 GB run out first. */
+/** Values with larger JSON go to R2. A D1 row costs less than an R2 put, but D1's 10 GB fill up first. */
 export const INLINE_BYTES = 8 * 1024
 /** How much of a value in R2 its row keeps, so that it can be shown without fetching the value. */
 export const PREVIEW_BYTES = 256
@@ -21,31 +21,34 @@ export const EXPORT_ATTEMPT_MS = 4500
 export const REFRESH_TIMEOUT_MS = 500
 /** `Retry-After` for a request that ran past its deadline. */
 export const PAST_DEADLINE_RETRY_SECONDS = 2
-/** A shorter attempt would only add load. */
+/** The shortest attempt at a D1 or R2 call. A shorter one would only add load. */
 export const MIN_STORE_ATTEMPT_MS = 200
 /** The longest random delay before a write retries after losing a race: at first, and after several races. */
 export const FIRST_RACE_DELAY_MS = 25
 export const MAX_RACE_DELAY_MS = 800
 /** How long a job waits for D1 and R2 in total. No client waits, but a queue delivery ends after 15 minutes. */
 export const JOB_DEADLINE_MS = 5 * 60_000
-/** One attempt of a job at a D1 or R2 call. D1 ends a statement after 30 s. */
+/** A job's attempt at a D1 or R2 call. D1 aborts a statement after 30 s. */
 export const JOB_ATTEMPT_MS = 30_000
 /** How many times a change to an item is tried if other requests keep changing it. */
 export const MAX_CHANGE_ATTEMPTS = 5
-/** How many changed rows one copy to a shard transfers, and how many of them may be texts, which are large. */
+/**
+ * How many changed rows one copy to a shard transfers, and how many of them may be versions of prompts or docs, which
+ * are large.
+ */
 export const COPIED_CHANGES = 500
 export const COPIED_TEXT_VERSIONS = 10
-/** How long before its beginning an epoch is written, and how late the write may be. */
+/** How far ahead of its beginning an epoch is written, and how late the write may be. */
 export const EPOCH_DELAY_MS = 2 * 60_000
 export const MAX_EPOCH_LATENESS_MS = 10_000
 /**
- * After a change of the shards for new traces, how long new projects still start with the old ones. Longer than
- * `EPOCHS_STALE_MS` and the rest of a request, so every isolate knows about the new ones by then.
+ * How long new projects still start with the old shards after the shards for new traces change. This is longer than
+ * `EPOCHS_STALE_MS` and the rest of a request, so every isolate has the new shards by then.
  */
 export const NEW_PROJECT_DELAY_MS = 60_000
 /**
- * On a deployment with shards, what an isolate knows about epochs is too old for a new request after this long. With
- * half a minute for its upload and ten seconds for its writes, every request that runs when an epoch begins knows the
+ * How long an isolate on a deployment with shards may use cached epochs for new requests. An upload takes up to half a
+ * minute, and its writes take up to ten seconds. So every request that's running when an epoch begins already has that
  * epoch.
  */
 export const EPOCHS_STALE_MS = 45_000
@@ -59,5 +62,7 @@ export const EPOCH_SETTLE_MS = 60_000
  */
 export const MAX_SHARD_BYTES = 8_000_000_000
 export const EMPTIED_SHARD_BYTES = 7_000_000_000
-/** Epochs of a project with different shards. A trace may be in as many databases, and reading it queries them all. */
+/**
+ * A project's epochs that have different shards. A trace may be in as many databases, and reading it queries them all.
+ */
 export const MAX_EPOCHS = 30

@@ -23,7 +23,7 @@ export const WEBHOOK_TIMEOUT_MS = 10_000
 export const WEBHOOK_RETRY_SECONDS = [60, 300, 1800, 7200, 18_000, 36_000, 50_400, 64_800, 79_200] as const
 /** A wait grows by up to this share, so that retries after an outage spread out. */
 export const WEBHOOK_RETRY_JITTER = 0.1
-/** The longest `Retry-After` that counts. */
+/** The longest `Retry-After` that's honored. */
 export const MAX_RETRY_AFTER_MS = 3_600_000
 /** A webhook that has had failures and no success for this long is disabled. */
 export const WEBHOOK_DEAD_AFTER_MS = 5 * DAY_MS
@@ -35,7 +35,7 @@ export const MIN_WEBHOOK_REST_MS = 15_000
 export const MAX_WEBHOOK_REST_MS = 10 * 60_000
 /** How much of the response to a failed delivery is kept. */
 export const KEPT_ANSWER_BYTES = 1024
-/** A lease on a delivery: longer than it can take to send everything that one claim takes. */
+/** A lease on a delivery: longer than it can take to send all the deliveries of one claim. */
 export const DELIVERY_LEASE_MS = 120_000
 /** Deliveries of one webhook that one claim takes. */
 export const CLAIMED_DELIVERIES = 6
@@ -46,11 +46,15 @@ export const CONCURRENT_DELIVERIES = 5
  * hands over at most WEBHOOK_TIMEOUT_MS later, even if all of its receivers are slow.
  */
 export const DELIVERY_RUN_MS = 5_000
-/** How long a run may keep its webhooks. No other run sends to them meanwhile. It usually gives them back sooner. */
+/**
+ * How long a run may keep its webhooks. No other run sends to them meanwhile. The run usually gives them back sooner.
+ */
 export const WEBHOOK_RUN_LEASE_MS = 30_000
 /** How long a webhook that can't be decrypted waits. Somebody has to restore WEBHOOK_KEY. */
 export const UNREADABLE_PAUSE_MS = 10 * 60_000
-/** Claims of one run. Each takes two queries and one per delivery, of the free plan's 50 queries per invocation. */
+/**
+ * Claims of one run. Each takes two queries, plus one per delivery, out of the free plan's 50 queries per invocation.
+ */
 export const DELIVERY_RUN_CLAIMS = 20
 /** How long events and deliveries are kept. */
 export const EVENT_RETENTION_DAYS = 30
@@ -66,12 +70,15 @@ export const FANNED_OUT_EVENTS = 200
 export const FAN_OUT_STEPS = 5
 /**
  * A value in an event of a webhook with `includeValues`. Larger ones are left out. Receivers such as functions behind a
- * gateway often take no more than 1 MB, and a run holds up to `CONCURRENT_DELIVERIES` events.
+ * gateway often accept no more than 1 MB, and a run has up to `CONCURRENT_DELIVERIES` events in memory.
  */
 export const MAX_EVENT_VALUE_BYTES = 64 * 1024
 /** Characters in one piece of text in a Slack message. Slack allows 3,000 in a section. */
 export const MAX_SLACK_TEXT_LENGTH = 1000
-/** Problems with a candidate whose states a cron step reads, in several round trips each, and the step's projects. */
+/**
+ * Problems that have a candidate and whose states one cron step reads, in several round trips each, and the number of
+ * projects that they may come from.
+ */
 export const NOTICED_PROBLEMS = 5
 export const NOTICED_PROJECTS = 5
 /** The pause between two passes over the problems of projects that send `problem.changed`. */

@@ -116,6 +116,6 @@ describe("the model's answer", () => {
     ['no reason', { same: true }],
     ['an empty reason', { same: true, reason: '  ' }],
   ])("is invalid with %s, and the fault doesn't quote it", ([, value], { expect }) => {
-    expect(readAnswer(value)).toEqual({ fault: 'it must have the fields reason, a text, and same, true or false' })
+    expect(readAnswer(value)).toEqual({ fault: 'it must have the fields reason (a string) and same (true or false)' })
   })
 })

@@ -236,7 +236,7 @@ describe('a model that fails', () => {
     expect(await experiment.item(failed)).toMatchObject({
       judgment: null,
       judgmentError:
-        "The model's answer was invalid twice: it must have the fields reason, a text, and same, true or false",
+        "The model's answer was invalid twice: it must have the fields reason (a string) and same (true or false)",
     })
     expect(await modelRequests()).toHaveLength(4)
     const { bindings: better } = await aProvider([DIFFERENT])

@@ -22,7 +22,7 @@ function silentBindings(): { bindings: Env; called: string[] } {
 const OK = { status: 200, body: { status: 'ok' } }
 const UNAVAILABLE = {
   status: 503,
-  body: { error: 'Temporarily unavailable, please retry', code: 'unavailable' },
+  body: { error: 'Temporarily unavailable; please retry', code: 'unavailable' },
 }
 
 describe('/healthz', () => {

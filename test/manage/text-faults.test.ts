@@ -90,7 +90,7 @@ describe.for(cases)('$write at $path', ({ kind, write, calls, versions, content 
       const response = await run(wrapBindings(failingAt(place, OVERLOADED, when)))
       expect(response).toMatchObject({
         status: 503,
-        body: { code: 'unavailable', error: 'Temporarily unavailable, please retry' },
+        body: { code: 'unavailable', error: 'Temporarily unavailable; please retry' },
       })
       expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0)
       expect(await stored(org)).toEqual(place === calls && when === 'after' ? done : before)

@@ -12,8 +12,8 @@ export const judgeMessage = ({ organization }: Store, { id }: Pick<ExperimentRec
 })
 
 /**
- * Sends the job for an experiment that has just finished, if a gate may have requested it. Without this, cron would
- * send it within a minute.
+ * Sends the job for an experiment that has just finished, if a gate may have requested it. Otherwise, cron would send
+ * the job up to a minute later.
  */
 export function sendJudging(
   { store, runtime, enqueue }: { store: Store; runtime: Runtime; enqueue: (...jobs: Job[]) => unknown },

@@ -27,10 +27,10 @@ export const toJudgment = (judgment: ModelJudgment | null): v.InferOutput<typeof
 export const Judging = v.object({
   same: described(v.number(), 'Unjudged items whose output, according to a model, means the same as the expected one'),
   different: described(v.number(), 'Unjudged items whose output, according to a model, means something else'),
-  waiting: described(v.number(), 'Unjudged items without a judgment'),
+  waiting: described(v.number(), 'Unjudged items without a judgment by a model'),
   unanswered: described(
     v.number(),
-    "Of the items in `waiting`, those that a model couldn't judge. Each item's `judgmentError` says why.",
+    "The items in `waiting` that a model couldn't judge. Each item's `judgmentError` says why.",
   ),
   job: described(
     v.nullable(

@@ -14,14 +14,14 @@ export interface Compared {
   /** Outputs that people approved, any of which is right. At least one. */
   expected: readonly Json[]
   candidate: Json
-  /** Parts that don't count, as paths of an evaluator. */
+  /** The paths of parts to ignore, in the form that evaluators use. */
   ignored: readonly string[]
 }
 
 /**
  * Writes the question of whether a candidate's output means the same as the expected one. The instructions contain
- * nothing from the project's data. All of it is in the fence. Returns undefined if the outputs are too large, because a
- * judgment of only parts of them would be misleading.
+ * nothing from the project's data, which is all inside the fence. Returns undefined if the outputs are too large,
+ * because a judgment of only parts of them would be misleading.
  */
 export function* writeQuestion(
   { stepId, input, expected, candidate, ignored }: Compared,
@@ -76,10 +76,12 @@ export const ANSWER_SCHEMA = {
 
 const Answer = v.object({ reason: v.pipe(v.string(), v.trim(), v.nonEmpty()), same: v.boolean() })
 
-/** Reads a model's answer. A fault is a clause that says why it's invalid, and quotes nothing from it. */
+/**
+ * Reads a model's answer. A fault is a clause that says why the answer is invalid. It quotes nothing from the answer.
+ */
 export function readAnswer(value: unknown): { answer: { same: boolean; reason: string } } | { fault: string } {
   const { success, output } = v.safeParse(Answer, value)
-  if (!success) return { fault: 'it must have the fields reason, a text, and same, true or false' }
+  if (!success) return { fault: 'it must have the fields reason (a string) and same (true or false)' }
   // Truncation must not leave a lone surrogate, which the database would change.
   return { answer: { same: output.same, reason: output.reason.slice(0, MAX_JUDGE_REASON_LENGTH).toWellFormed() } }
 }

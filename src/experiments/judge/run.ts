@@ -64,7 +64,7 @@ async function run(env: Env, store: Store, job: ModelJob, context: TaskContext):
   return isOver ? { state: 'done', result: null } : { state: 'continue' }
 }
 
-/** A model's judgment of a result. If there is none, `error` is the model's error, if the model was asked. */
+/** A model's judgment of a result. If the model was asked but gave no judgment, `error` says why. */
 type Said = Pick<JudgmentDraft, 'same' | 'reason'> & { error?: JobError }
 
 async function askAbout(settings: ModelSettings, compared: Compared | undefined, context: TaskContext): Promise<Said> {

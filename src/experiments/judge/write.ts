@@ -8,7 +8,7 @@ import { settled, tallyOf } from '../tally.ts'
 
 /**
  * Returns a function that stores a judgment for a job's experiment. Judgments that arrive during a write are stored
- * together by the next one.
+ * together in the next write.
  */
 export function judgmentWriter(store: Store, job: ModelJob, signal: AbortSignal) {
   let arrived: JudgmentDraft[] = []

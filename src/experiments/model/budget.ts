@@ -26,7 +26,7 @@ export class Budget {
   }
 
   /**
-   * Reserves the cost of a call and stores it. Waits for calls in flight if they may leave enough.
+   * Reserves the cost of a call and stores it. Waits for calls in flight if they may leave enough of the budget.
    *
    * @throws {BudgetUsedUp} If the call doesn't fit.
    */
@@ -53,7 +53,7 @@ export class Budget {
     this.#settled = Promise.withResolvers()
   }
 
-  /** Stores the total. One write at a time, because an earlier one must not replace a later one. */
+  /** Stores the total. Only one write runs at a time, because an earlier total must not replace a later one. */
   save(): Promise<void> {
     const saved = this.#saving.then(() => this.#save(this.#total))
     this.#saving = saved.catch(() => {})

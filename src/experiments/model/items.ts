@@ -50,7 +50,7 @@ interface Parts {
 
 /** Time limits, which tests shorten. */
 export interface Times {
-  /** One call. */
+  /** The limit for one call. */
   callMs: number
   /** The first pause before another attempt at an item. */
   retryMs: number
@@ -79,8 +79,8 @@ export class ItemRun {
   }
 
   /**
-   * Asks about items and stores a result for each. If it has to stop, calls in flight end first, and their results are
-   * stored.
+   * Asks about items and stores a result for each. If it has to stop, calls in flight finish first, and their results
+   * are stored.
    *
    * @throws {Paused | BudgetUsedUp | ModelLimitError | JobError} Why it stopped.
    */
@@ -167,7 +167,7 @@ export class ItemRun {
     }
   }
 
-  /** What happens around each call: the lease and the day's limit, the budget, and the call's usage. */
+  /** What to do before and after each call: check the lease and the day's limit, reserve budget, and record usage. */
   #calls(question: Question<string>, spent: Spent) {
     const { budget, settings, context } = this.#parts
     const bound = settings.prices === null ? 0 : boundOf(question, settings.prices)
@@ -204,7 +204,7 @@ export class ItemRun {
 
   /**
    * Notes an item for which the provider didn't respond. Its error is stored once another item is answered, because
-   * that shows that the item is at fault, not the provider.
+   * that shows that the first item is at fault, not the provider.
    */
   #giveUp(error: ProviderError, result: NewResult): undefined {
     this.#unanswered.push(result)
@@ -242,7 +242,7 @@ export class ItemRun {
       )
       const refusals = new Results('')
       await storeResults(store, experiment, sent, refusals, { token, now: Date.now() })
-      // Items whose values didn't fit into memory with the others. Any other rejected item has been deleted.
+      // Retry the items whose values didn't fit into memory with the others. Any other rejected item has been deleted.
       left = left.filter((_, index) => refusals.statusOf(index) === 413)
     }
   }
@@ -260,7 +260,7 @@ const valuesOf = ({ input, state, truncated }: DatasetItem) => ({
   truncated,
 })
 
-/** Whether the same call may succeed soon. */
+/** Whether the same call might succeed soon. */
 const isTransient = ({ status }: ProviderError): boolean => status === undefined || status >= 500
 
 const pause = (ms: number, signal: AbortSignal): Promise<void> =>

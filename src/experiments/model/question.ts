@@ -12,7 +12,7 @@ export type Asker = (rendered: Pick<Question<string>, 'instructions' | 'material
 
 /**
  * Returns a function that makes a prompt version's questions. The model answers with text, or with JSON that matches
- * the step's `outputSchema`; both are returned as JSON. Providers enforce only schemas of objects, so the question
+ * the step's `outputSchema`. Both are returned as JSON. Providers enforce only schemas of objects, so the question
  * describes any other schema.
  */
 export function askerFor(schemaJson: string | null): Asker {

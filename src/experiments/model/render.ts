@@ -81,4 +81,4 @@ function valueAt(root: Json | undefined, keys: readonly string[]): Json | undefi
   return value
 }
 
-const tooLarge = (field: string): string => `The item's ${field} is too large to be read for a prompt`
+const tooLarge = (field: string): string => `The item's ${field} is too large for a prompt`

@@ -89,7 +89,7 @@ describe('a prompt', () => {
     expect(render('Be kind.', {}, {}, ['input'])).toMatchObject({ fault: expect.stringContaining('input') })
     expect(render('{{state.a}}', {}, { a: 1, b: 2 }, ['state.b'])).toMatchObject({ material: '1' })
     expect(render('{{state.b}}', {}, { a: 1, b: 2 }, ['state.b'])).toMatchObject({
-      fault: "The item's state.b is too large to be read for a prompt",
+      fault: "The item's state.b is too large for a prompt",
     })
     expect(render('{{state}}', {}, { a: 1, b: 2 }, ['state.b'])).toMatchObject({ fault: expect.any(String) })
   })
