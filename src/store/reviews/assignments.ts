@@ -31,7 +31,9 @@ export interface AssignableSpan extends Assignable {
 /** How many people need to review the current span. */
 const reviewersOf = (projectKey: number | SQLWrapper): SQL<number> => policyOf(projectKey, spans.stepId).reviewers
 
-/** Finds which of these spans in one database need review, in the same order. Takes one round trip. */
+/**
+ * Finds the spans with these ids that need review, in one database. Keeps the order of the ids. Takes one round trip.
+ */
 export async function findAssignableSpans(
   store: Store,
   ids: readonly string[],
@@ -68,7 +70,10 @@ export async function findAssignableSpans(
   return [...new Set(ids)].flatMap(id => found.get(id) ?? [])
 }
 
-/** Reads the column `voting`. A disputed span waits for an adjudicator, who may be anybody. */
+/**
+ * Reads the column `voting`. A disputed span has no voters here, because it waits for an adjudicator, who could be any
+ * user.
+ */
 function toVoting(json: string | null, policyReviewers: number): Pick<Assignable, 'reviewers' | 'voters'> {
   const [ofRound, voters]: [number | null, string[]] = json === null ? [null, []] : JSON.parse(json)
   const reviewers = ofRound ?? policyReviewers
@@ -76,8 +81,8 @@ function toVoting(json: string | null, policyReviewers: number): Pick<Assignable
 }
 
 /**
- * How many open assignments each of these users has in a project, and how many of them wait for that user's vote. What
- * a blind policy hides from the viewer counts as waiting.
+ * How many open assignments each of these users has in a project, and how many of them wait for that user's vote. If a
+ * blind policy hides the votes on a span from the viewer, its assignments are counted as waiting.
  */
 export async function countOpenAssignments(
   store: Store,
@@ -111,7 +116,7 @@ export async function countOpenAssignments(
 const CHANGES = rowSet(['id', 'traceKey', 'spanId', 'before', 'after', 'dueAt', 'assigned'])
 const { row: CHANGE } = CHANGES
 
-/** A row of `review_assignments` for the person before or after the current change. */
+/** Matches the row of `review_assignments` for the person before or after the current change. */
 const assignmentOf = (person: SQL) =>
   sql`${reviewAssignments.traceKey} = ${CHANGE.traceKey} and ${reviewAssignments.spanId} = ${CHANGE.spanId}
     and ${reviewAssignments.userId} = ${person}`
@@ -124,8 +129,8 @@ const isOver = sql`(${CHANGE.before} is not null and ${CHANGE.before} is not ${C
 const isLater = sql`(${CHANGE.before} = ${CHANGE.after})`
 
 /**
- * Makes changes to assignments, each with an entry in the audit log. Skips new assignments of spans that were decided
- * or assigned to others since they were read. Returns how many more spans each person has, and how many assignments
+ * Changes assignments and adds an audit log entry for each change. Skips a new assignment if its span has been decided
+ * or assigned to someone else since it was read. Returns how many more spans each person has, and how many assignments
  * ended without a replacement.
  */
 export async function saveAssignments(
@@ -209,7 +214,7 @@ export async function saveAssignments(
   return { given, ended: changes.filter(({ after }) => after === null).length }
 }
 
-/** Whether assigning spans as requested would change anything about the current span. */
+/** Whether the requested assignment would change anything for the current span. */
 export function isSharable(
   { key }: Project,
   { userIds, fromUserId, replace, dueAt }: Pick<Sharing, 'userIds' | 'fromUserId' | 'replace' | 'dueAt'>,

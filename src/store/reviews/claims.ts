@@ -12,10 +12,10 @@ import { isLocated, locatedSpans } from '../spans/located-rows.ts'
 import { hasPlaceFor } from './votes.ts'
 
 /*
- * A claim reserves a span for one reviewer: a user, or a key that acts for no user. It ends by timeout, by release, or
- * with a review. The span's row has one claim. If several people review the span, it can have more, which are rows of
- * `review_claims`. Each operation is one batch, and D1 runs one batch at a time, so no more claims win than there are
- * places.
+ * A claim reserves a span for one reviewer: a user, or a key that acts for no user. A claim ends when it times out,
+ * when its holder releases it, or when its holder reviews the span. The span's row stores one claim. If several people
+ * review the span, it can have more claims, which are rows of `review_claims`. Each operation is one batch, and D1 runs
+ * one batch at a time, so a span never has more claims than places.
  */
 
 /** Who claims which spans, and when. */
@@ -23,15 +23,15 @@ export interface ClaimRequest {
   holder: string
   /** Whether the holder decides alone. */
   isAdjudicator: boolean
-  /** Only this project's spans may be claimed. Null: any of the organization's. */
+  /** The project whose spans may be claimed. Null: every project in the organization. */
   project: Project | null
   spanIds: readonly string[]
   now: number
 }
 
 /**
- * Claims the reviewable spans that are unclaimed or already the holder's, or that more people may review. Returns their
- * ids.
+ * Claims the requested spans that need review and are unclaimed, claimed by the holder, or open to more reviewers.
+ * Returns the ids of the claimed spans.
  */
 export async function claimSpans(store: Store, request: ClaimRequest): Promise<string[]> {
   const { holder, isAdjudicator, now } = request
@@ -45,7 +45,7 @@ export async function claimSpans(store: Store, request: ClaimRequest): Promise<s
   )
   const claimedUntil = now + CLAIM_MS
   const [, inRows, others] = await store.database.batch([
-    // A new claim takes the place of claims that have ended, so their rows are no longer needed.
+    // Claims that have ended no longer take up a place, so their rows can be deleted.
     store.database.delete(reviewClaims).where(and(isOfSpans(store, request), lte(reviewClaims.until, now))),
     store.database
       .update(spans)
@@ -74,18 +74,18 @@ export async function claimSpans(store: Store, request: ClaimRequest): Promise<s
   return inOrder(request, [...inRows, ...others])
 }
 
-/** Renews the holder's claims that haven't expired. Returns their ids. */
+/** Renews the holder's claims that haven't expired. Returns the ids of their spans. */
 export const renewClaims = (store: Store, request: ClaimRequest): Promise<string[]> =>
   updateOwn(store, request, request.now + CLAIM_MS, gt)
 
 /**
- * Ends the holder's claims. Returns the ids of the claims that hadn't expired. A retry at the same time returns the
- * same ids.
+ * Ends the holder's claims. Returns the ids of the spans whose claims hadn't expired. A retry with the same `now`
+ * returns the same ids.
  */
 export const releaseClaims = (store: Store, request: ClaimRequest): Promise<string[]> =>
   updateOwn(store, request, request.now, gte)
 
-/** Changes the end of the holder's claims if their current end is after `now` or, with `gte`, at `now`. */
+/** Changes when the holder's claims end. Skips claims that ended before `now` and, if `isAfter` is `gt`, at `now`. */
 async function updateOwn(store: Store, request: ClaimRequest, until: number, isAfter: typeof gt | typeof gte) {
   const { holder, now } = request
   const [inRows, others] = await store.database.batch([
@@ -103,17 +103,17 @@ async function updateOwn(store: Store, request: ClaimRequest, until: number, isA
   return inOrder(request, [...inRows, ...others])
 }
 
-/** Whether the holder has a row of `review_claims` for the current span. */
+/** Whether the holder has a row in `review_claims` for the current span. */
 const isOwn = ({ holder }: ClaimRequest, condition: SQL): SQL =>
   sql`exists (select 1 from ${reviewClaims} where ${reviewClaims.traceKey} = ${spans.traceKey}
     and ${reviewClaims.spanId} = ${spans.id} and ${reviewClaims.userId} = ${holder} and ${condition})`
 
-/** Whether the current row of `review_claims` is on a span that the request names. */
+/** Whether the current row of `review_claims` belongs to one of the requested spans. */
 const isOfSpans = (store: Store, request: ClaimRequest): SQL =>
   sql`(${reviewClaims.traceKey}, ${reviewClaims.spanId}) in (
     select ${spans.traceKey}, ${spans.id} from ${spans} where ${isAmong(store, request)})`
 
-/** Whether the current span is one that the request names. */
+/** Whether the current span is one of the requested spans. */
 function isAmong(store: Store, { project, spanIds }: ClaimRequest): SQL | undefined {
   const ofProject =
     project &&
@@ -122,7 +122,7 @@ function isAmong(store: Store, { project, spanIds }: ClaimRequest): SQL | undefi
   return and(isLocated(locatedSpans(store, spanIds)), ofProject ?? undefined)
 }
 
-/** The requested ids that are among the rows. */
+/** The requested ids that occur in the rows, in the order of the request. */
 function inOrder({ spanIds }: ClaimRequest, rows: readonly { id: string }[]): string[] {
   const updated = new Set(rows.map(({ id }) => id))
   return [...new Set(spanIds)].filter(id => updated.has(id))

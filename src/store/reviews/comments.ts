@@ -36,7 +36,7 @@ interface CommentPlace {
   projectKey: number
 }
 
-/** Finds where a comment on one of the organization's spans belongs. Undefined if there is no such span. */
+/** Finds the trace of a span to comment on. Undefined if the organization has no such span. */
 export async function findCommentPlace(store: Store, spanId: string): Promise<CommentPlace | undefined> {
   const [trace] = await store.database
     .select({ traceKey: traces.key, traceUuid: traces.id, projectKey: traces.projectKey })
@@ -46,8 +46,9 @@ export async function findCommentPlace(store: Store, spanId: string): Promise<Co
 }
 
 /**
- * Adds a comment. Does nothing if its author has already added it with the same id. `taken`: other feedback has the id.
- * `trace_missing`: the trace was deleted in the meantime. A negative comment may request the trace's attribution.
+ * Adds a comment. Does nothing if its author has already added it with the same id. `taken`: different feedback already
+ * has the id. `trace_missing`: the trace was deleted in the meantime. A negative comment may request an attribution of
+ * the trace.
  */
 export async function addComment(
   store: Store,
@@ -179,8 +180,8 @@ export async function deleteComment(
 }
 
 /**
- * The statement that updates the trace's `updatedAt`, unless its span is veiled: others would learn from the change
- * that there is a comment.
+ * The statement that updates the trace's `updatedAt`, unless the commented span is veiled. Otherwise, the change would
+ * reveal to others that there is a comment.
  */
 const touchTrace = (store: Store, ofTrace: SQL | undefined, isThis: SQL | undefined, at: number) =>
   touchTraces(
@@ -206,7 +207,7 @@ const changeInHistory = ({ database }: Store, ofComment: SQL | undefined, commen
         select ${feedback.traceKey}, ${feedback.spanId}, ${feedback.id} from ${feedback} where ${ofComment})`,
     )
 
-/** Checks that the trace is the organization's, because rows of feedback don't contain the organization. */
+/** Checks that the trace belongs to the organization, because feedback rows don't identify their organization. */
 const isCommentOf = (store: Store, id: string, traceKey: number): SQL | undefined =>
   and(
     eq(feedback.id, id),

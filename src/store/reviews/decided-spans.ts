@@ -34,24 +34,24 @@ import { isLiveIn, unpurgedTraces } from '../traces/live.ts'
 import { firstDecisions, type WatchedDecisions } from './first-decisions.ts'
 
 /*
- * Lists spans by their current decisions, which insights count, with the step and prompt version recorded in the
- * decision. Insights count whole days, so these lists do as well.
+ * Lists spans by their current decisions, which are also what insights count. Steps and prompt versions are those
+ * recorded in the decisions. Insights count whole days, so the lists also cover whole days.
  */
 
-/** A filter on decisions. `stepId` and `promptVersionIds` are those of the decision. */
+/** A filter on decisions. `stepId` and `promptVersionIds` apply to the decision, not the span. */
 export interface DecisionFilter extends SpanFilter {
   state?: ReviewOutcome | undefined
   errorType?: string | undefined
   /** The id of a user, or of a key that acts for no user. */
   reviewerId?: string | undefined
-  /** The UTC days of the decisions, counted from 1970. `reviewedTo` is exclusive. */
+  /** The UTC days of the decisions, in days since 1970. `reviewedTo` is exclusive. */
   reviewedFrom?: number | undefined
   reviewedTo?: number | undefined
-  /** If set, lists the cases of this problem instead, and the days are those of the cases. */
+  /** If set, lists the cases of this problem instead, and the days apply to the cases. */
   problem?: ProblemKey | undefined
-  /** Who named the error type of the cases. */
+  /** Whether a reviewer or only an engine named the cases' error type. */
   namedBy?: NamedBy | undefined
-  /** Lists the decisions that a watch counts instead, whether or not they're current. */
+  /** If set, lists the decisions that this watch counts instead, whether or not they're current. */
   watched?: WatchedDecisions | undefined
 }
 
@@ -73,8 +73,8 @@ interface DecidedPage {
   spans: LocatedSpan[]
   nextPlace: DecisionPlace | null
   /**
-   * How many decisions are counted although their traces are gone. Undefined after the first page, and if the filter
-   * includes anything that has no counts.
+   * How many of the counted decisions can't be listed because their traces are gone. Undefined after the first page,
+   * and if the filter uses a field that isn't counted.
    */
   expired: number | undefined
 }
@@ -96,7 +96,7 @@ export async function listDecidedSpans(
   return { spans: shown.map(each => each.shown), nextPlace: last ?? nextPlace, expired }
 }
 
-/** Compares positions in the list. A trace's key decides only between decisions in the same millisecond. */
+/** Compares positions in the list. The trace's key only breaks ties between decisions made in the same millisecond. */
 export const decisionOrder = (one: DecisionPlace, other: DecisionPlace): number =>
   newest(
     [one.createdAt, one.traceKey, one.spanId, one.number],
@@ -105,7 +105,7 @@ export const decisionOrder = (one: DecisionPlace, other: DecisionPlace): number 
 
 const newest = placeOrder('descending')
 
-/** A decision that a page lists. */
+/** A decision on a page. */
 export interface ListedDecision extends DecisionPlace {
   stepId: string
   promptVersionId: string
@@ -113,7 +113,8 @@ export interface ListedDecision extends DecisionPlace {
 }
 
 /**
- * Finds the decisions on a page, without the values of their spans. `isCounted` also finds how many more have expired.
+ * Finds the decisions on a page, without the values of their spans. If `isCounted` is true, also finds how many more
+ * decisions have expired.
  */
 export async function findDecisions(
   store: Store,
@@ -131,14 +132,17 @@ export async function findDecisions(
   return { ...mergePages(pages, order), expired: query.isCounted ? expiredOf(filter, gone) : undefined }
 }
 
-/** The number of decisions that are counted but can't be listed, from the sum of the databases' counts. */
+/** The number of decisions that are counted but can't be listed. `gone` is the sum of the databases' counts. */
 function expiredOf({ watched, problem, state }: DecisionFilter, gone: number): number {
   if (problem || !watched) return gone
   const { n, accepted } = watched.counted
   return Math.max(0, { accepted, corrected: n - accepted, any: n }[state ?? 'any'] - gone)
 }
 
-/** Like `findDecisions`, in one database. For a watch, `gone` is the number of decisions that are left. */
+/**
+ * Like `findDecisions`, in one database. If the filter is for a watch, `gone` is instead the number of decisions that
+ * still exist.
+ */
 export async function findDecisionsIn(
   store: Store,
   project: Project,
@@ -159,7 +163,7 @@ export async function findDecisionsIn(
   return { ...pageFromScan(rows, limit, MAX_SCANNED_DECISIONS), gone: gone?.[0]?.count }
 }
 
-/** Shows the spans of as many decisions as fit on a page, and returns how many fit. */
+/** Shows the spans of as many decisions as fit on a page, and returns the number of decisions that fit. */
 export const showDecisions = <Item extends InShard<ListedDecision>>(
   store: Store,
   project: Project,
@@ -176,7 +180,7 @@ export const showDecisions = <Item extends InShard<ListedDecision>>(
       const shown = own.slice(0, count).flatMap(item => {
         const { spanId, stepId, promptVersionId } = item
         const span = found.get(spanId)
-        // Another project's root may have taken the id.
+        // A root in another project may have taken the id.
         const isOfProject = span?.projectKey === project.key
         return isOfProject ? [[item, { ...span, stepId, promptVersionId: promptVersionId || null }] as const] : []
       })
@@ -186,7 +190,7 @@ export const showDecisions = <Item extends InShard<ListedDecision>>(
     across,
   )
 
-/** Whether the counts say how many decisions match. */
+/** Whether the counts show how many decisions match the filter. */
 const isCountable = ({
   model,
   review,
@@ -248,7 +252,7 @@ function selectDecisions(
           matchesNow(filter),
         )})`,
   )
-  // A cross join reads `scanned` first, row by row, so the rows are in its order.
+  // A cross join reads `scanned` first, row by row, so the result keeps its order.
   return store.database
     .select({
       createdAt: sql<number>`${reviews.createdAt}`.as('createdAt'),
@@ -271,12 +275,12 @@ function selectDecisions(
     .limit(limit + 1)
 }
 
-/** Whether a row of `reviews` is one that a watch counts. */
+/** Whether a row of `reviews` is a decision that a watch counts. */
 const isWatched = (watched: WatchedDecisions): SQL =>
   sql`(${reviews.traceKey}, ${reviews.spanId}, ${reviews.number}) in (
     select scanned.trace_key, scanned.span_id, scanned.number from ${firstDecisions(watched)} as scanned)`
 
-/** The query for the number of decisions that a watch counted and that still count. */
+/** The query for the number of a watch's decisions that still exist. */
 function countLeft({ database }: Store, state: ReviewOutcome | undefined, watched: WatchedDecisions) {
   const isState = state === undefined ? sql`true` : sql`scanned.state = ${state}`
   return database
@@ -285,11 +289,11 @@ function countLeft({ database }: Store, state: ReviewOutcome | undefined, watche
     .where(isState)
 }
 
-/** Whether a row of `reviews` is a decision to list, if it's current. */
+/** Whether a row of `reviews` should be listed if it's a current decision. */
 const isDecision = (project: Project, filter: DecisionFilter): SQL | undefined =>
   and(isCounted, filter.state && eq(reviews.state, filter.state), isRecorded(project, filter, reviews))
 
-/** Whether a decision, or a row that counts decisions, was recorded with the filter's fields. */
+/** Whether a decision, or a row that counts decisions, was recorded with the values in the filter. */
 const isRecorded = (
   project: Project,
   { errorType, reviewerId, stepId, promptVersionIds }: DecisionFilter,
@@ -316,8 +320,8 @@ const EXPIRED = {
 }
 
 /**
- * The query for the number of decisions that are counted but can't be listed: their traces have expired, or are about
- * to be purged. The purge then updates the counts. Considers at most 5,000 of these traces.
+ * The query for the number of decisions that are counted but can't be listed: their traces have expired, or are waiting
+ * to be purged, which will update the counts. Considers at most 5,000 of the waiting traces.
  */
 function countGone(store: Store, project: Project, filter: DecisionFilter) {
   const { state, reviewedFrom, reviewedTo } = filter
@@ -341,10 +345,10 @@ function countGone(store: Store, project: Project, filter: DecisionFilter) {
 
 type CaseFilter = DecisionFilter & { problem: ProblemKey }
 
-/** The place of a case that applies to a trace as a whole. Its span is the root, which may change. */
+/** The `number` of a case that applies to a trace as a whole. Its span is the root, which may change. */
 const WHOLE_TRACE = -1
 
-/** The query for the next cases of a problem, in the form of `selectDecisions`. */
+/** The query for the next cases of a problem, with the same columns as `selectDecisions`. */
 function selectCases(
   store: Store,
   project: Project,
@@ -382,7 +386,7 @@ function selectCases(
     from === undefined ? undefined : gte(traces.timestamp, from),
     to === undefined ? undefined : lt(traces.timestamp, to),
     matchesNow(filter),
-    // An answer determines which problem a case belongs to.
+    // The engine's answer determines which problem a case belongs to.
     isAnswerShown(store),
   )
   return store.database

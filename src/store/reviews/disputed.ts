@@ -22,12 +22,12 @@ import { isDisputed } from './votes.ts'
 export interface DisputedQuery {
   /** `stepId` and `promptVersionId` apply to the spans themselves. */
   filter: TraceFilter
-  /** Sorted by the time when the votes were complete. */
+  /** Sorted by the time of the vote that completed the round. */
   order: 'oldest' | 'newest'
   /** The calling adjudicator. Spans that others have claimed are left out. */
   holder: string
   now: number
-  /** Whose assignments to list. Null: the unassigned spans. */
+  /** The user whose assigned spans to list. Null: the unassigned spans. */
   assignee: string | null | undefined
 }
 
@@ -43,9 +43,9 @@ type DisputedPage = Pick<QueuePage, 'spans' | 'remaining' | 'remainingIsMinimum'
 }
 
 /**
- * A page of a project's disputed spans, with the counts of the queue. Takes three round trips, the last one for their
- * votes, and R2 reads. Scans at most 5,000 disputes, some of which may have ended because an output changed, so the
- * page may be short.
+ * A page of a project's disputed spans, with the same counts as a page of the queue. Takes three round trips, the last
+ * one for the votes, and R2 reads. Scans at most 5,000 disputes, some of which may have ended because an output
+ * changed, so the page may be short even if more spans follow.
  */
 export async function readDisputed(
   store: Store,
@@ -72,7 +72,7 @@ export async function readDisputed(
   const { shown, count } = await showQueued(store, items, mode)
   const remaining = pages.reduce((sum, { counted }) => sum + (counted?.found ?? 0), 0)
   return {
-    // A span may have been decided since, and another project's root may have taken its id.
+    // A span may have been decided in the meantime, or a root in another project may have taken its id.
     spans: shown.map(each => each.shown).filter(span => span.isDisputed && span.projectKey === project.key),
     nextPlace: count < items.length ? (items[count - 1] ?? null) : nextPlace,
     remaining: Math.min(remaining, MAX_REMAINING),
@@ -82,7 +82,9 @@ export async function readDisputed(
   }
 }
 
-/** A place's values in the order of the list. A trace's key decides only between disputes in the same millisecond. */
+/**
+ * The values that the list is sorted by. The trace's key only breaks ties between disputes from the same millisecond.
+ */
 const valuesOf = ({ disputedAt, traceKey, spanId }: DisputedPlace) => [disputedAt, traceKey, spanId]
 
 const PLACE = [disputes.disputedAt, disputes.traceKey, disputes.spanId]

@@ -6,9 +6,9 @@ import { traces } from '../schema/traces.ts'
 import { isLive } from '../traces/live.ts'
 import { type FoundValue, readUntilWhole, type ShownValue, showValues } from '../traces/payloads.ts'
 
-/** What a reviewer wrote with a decision. */
+/** The output that a decision approved, and the reviewer's comment. */
 interface ReviewValues {
-  /** Only a preview if it's too large. Undefined if the decision approves nothing. */
+  /** Only a preview if the output is too large. Undefined if the decision approved no output. */
   approved: ShownValue | undefined
   comment: string | null
 }

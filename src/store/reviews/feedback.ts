@@ -18,7 +18,7 @@ import { belongsToOtherTrace, isOnOtherTrace, joinedSpanId } from '../traces/spa
 import { reopenTraces, touchAndFlag } from '../traces/traces.ts'
 import { recordFeedback } from './feedback-events.ts'
 
-/** Feedback as a client sent it. Null fields weren't sent, and an update leaves them as they are. */
+/** Feedback as a client sent it. A null field wasn't sent, and an update doesn't change it. */
 export interface FeedbackDraft {
   id: string
   traceUuid: string
@@ -32,9 +32,9 @@ export interface FeedbackDraft {
   receivedAt: number
   /** The author if the labeler has no email. */
   fallbackUserId: string
-  /** The labeler. If the email is new, they become a user with this id. */
+  /** The labeler. If the email is new, the labeler becomes a user with this id. */
   user: { id: string; email: string; name: string } | null
-  /** Whether it was given elsewhere. If so, it starts no attribution. */
+  /** Whether the feedback was originally given elsewhere. If so, it doesn't start an attribution. */
   isImported: boolean
 }
 
@@ -50,11 +50,11 @@ interface SavedFeedback {
 /**
  * Stores feedback, or updates the sent fields of existing records. If the project's settings say so, requests the
  * attribution of negative feedback and corrections, except imported ones. Feedback that changes nothing doesn't update
- * its trace's `updatedAt`. Takes one round trip, or two if some drafts are refused. Draft ids must be unique. With
- * several databases, labelers take more round trips, because users are in another database.
+ * its trace's `updatedAt`. Takes one round trip, or two if some drafts are refused. Draft ids must be unique. If there
+ * are several databases, drafts with labelers take more round trips, because users are in another database.
  *
- * `on_other_trace`: another live trace has the record with this id. `span_on_other_trace`: the draft's span belongs to
- * another trace.
+ * `on_other_trace`: the record with this id belongs to another live trace. `span_on_other_trace`: the draft's span
+ * belongs to another trace.
  */
 export async function saveFeedback(
   store: Store,
@@ -124,13 +124,13 @@ export async function saveFeedback(
 const afterFirst = <First, Rest extends unknown[]>([, ...rest]: [First, ...Rest]): Rest => rest
 
 /**
- * Adds the labelers of drafts that will be stored to the control database, and marks those whose feedback is about to
- * get a different author. Returns the drafts that will be stored, with their labelers' ids in place of their emails,
- * because a copy of users may be old.
+ * Adds labelers to the control database if their drafts will be stored, and marks labelers whose feedback is about to
+ * get a different author. Returns the drafts that will be stored, with their labelers' ids instead of emails, because
+ * other databases' copies of `users` may be out of date.
  *
- * A labeler is added before their feedback. If the feedback isn't stored after all, they stay without a record. Until
- * their feedback is stored, no walk can delete them: this unmarks them, and a later mark counts only after this
- * request's deadline.
+ * A labeler is added before their feedback. If the feedback isn't stored after all, the labeler stays but has no
+ * record. No walk can delete a labeler before their feedback is stored: this function unmarks them, and a later mark
+ * takes effect only after this request's deadline.
  */
 async function knowLabelers(store: Store, drafts: readonly FeedbackDraft[]): Promise<FeedbackDraft[]> {
   const labeled = drafts.filter(({ labeller }) => labeller !== null)
@@ -205,7 +205,7 @@ function recordNew(
   })
 }
 
-/** Whether feedback says that something was wrong. A comment alone doesn't say so, because it may contain anything. */
+/** Whether feedback shows that something was wrong. A comment alone isn't enough, because it may contain anything. */
 const isDispute = ({ rating, correction }: FeedbackDraft): boolean => isNegative(rating) || correction !== null
 
 const FEEDBACK = rowSet([
@@ -234,7 +234,10 @@ const rowOf = (draft: FeedbackDraft) =>
     email: draft.user?.email,
   })
 
-/** What identifies feedback, and where it belongs. A whole batch of these fits in one parameter. */
+/**
+ * The fields that identify feedback and the trace and span that it belongs to. A whole batch of these fits in one
+ * parameter.
+ */
 const PLACES = rowSet(['traceUuid', 'id', 'spanId'])
 
 type Place = Readonly<Record<'traceUuid' | 'id' | 'spanId', SQL>>
@@ -313,7 +316,10 @@ const differs = (withTime: boolean): SQL => {
 const userWith = ({ organization }: Store, email: SQL): SQL =>
   sql`(select ${users.id} from ${users} where ${users.organizationKey} = ${organization.key} and ${users.email} = ${email})`
 
-/** Finds why drafts were refused even though their trace exists. Null if nothing blocks the draft anymore. */
+/**
+ * Finds out why drafts were refused even though their traces exist. The reason is null if nothing blocks the draft
+ * anymore.
+ */
 async function findReasons(
   store: Store,
   refused: readonly FeedbackDraft[],
@@ -333,15 +339,15 @@ async function findReasons(
 
 /**
  * Whether a row's id belongs to another trace's record or to a reviewer's comment. Comments on other traces are
- * ignored, because clients can compute a record's id, and a comment may have taken it before the service rejected
- * comments with those ids.
+ * ignored, because clients can compute a record's id: an older comment may have taken the id before the service
+ * rejected comments with such ids.
  */
 const isTaken = (store: Store, { id, traceUuid }: Place): SQL => sql`(
   ${isOnOtherTrace(store, feedback, { id, traceUuid, which: sql`elsewhere.source = 'api'` })}
   or exists (select 1 from ${feedback} comment
     where comment.id = ${id} and comment.trace_key = ${traces.key} and comment.source <> 'api'))`
 
-/** Whether a row names another trace's span. Stored feedback may be sent again, regardless of its span. */
+/** Whether a row names another trace's span. Feedback that is already stored on that span may be sent again. */
 const namesSpanElsewhere = (store: Store, { id, spanId }: Place): SQL => sql`(${belongsToOtherTrace(store, spanId)}
   and not exists (select 1 from ${feedback} stored where stored.id = ${id}
     and stored.trace_key = ${traces.key} and stored.span_id = ${spanId}))`
@@ -368,7 +374,7 @@ const writtenRow = ({ traceUuid, id, spanId, user, receivedAt }: FeedbackDraft) 
 
 const writtenRows = (drafts: readonly FeedbackDraft[]): string => JSON.stringify(drafts.map(writtenRow))
 
-/** The records of the drafts that were stored. A refused draft changes nothing, not even a time. */
+/** The records of the drafts that were stored. A refused draft changes nothing, not even a timestamp. */
 const storedRecords = (store: Store, drafts: readonly FeedbackDraft[]) => sql`
   ${namedRecords(store, drafts)}
     and ${feedback.source} = 'api' and coalesce(${WRITTEN.row.spanId}, ${feedback.spanId}) is ${feedback.spanId}`
@@ -383,7 +389,7 @@ const markReplacedLabelers = (store: Store, drafts: readonly FeedbackDraft[], no
   )
 
 /**
- * Adds the labelers in the rows of `WRITTEN` that `from` contains. Leave out those whose feedback isn't stored, because
+ * Adds the labelers in the rows of `WRITTEN` that `from` contains. Leave out rows whose feedback isn't stored, because
  * refused feedback must leave nothing behind. Fills in a missing name, and unmarks a labeler who has feedback again.
  */
 const addLabelers = (store: Store, from: SQL) =>
@@ -421,7 +427,7 @@ export async function withdrawFeedback(store: Store, id: string, at: number): Pr
   if (!given) return false
   const isThis = sql`${feedback.id} = ${id} and ${feedback.traceKey} = ${given.traceKey} and ${feedback.source} = 'api'`
   const ofThis = isLive(store, eq(traces.key, given.traceKey), sql`exists (select 1 from ${feedback} where ${isThis})`)
-  // Not in the batch, because users and feedback may be in two databases.
+  // This isn't part of the batch, because users and feedback may be in different databases.
   if (given.labeller !== null) await markLabelers(store.control, sql`(select ${given.userId})`, at)
   await database.batch([
     ...touchAndFlag(store, ofThis, at, 'isNegative', hasNegative(id)),

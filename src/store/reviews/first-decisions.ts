@@ -14,14 +14,14 @@ export interface FirstDecisions {
   order: 'oldest' | 'newest'
   /** Default: the number that a watch counts. */
   limit?: number | undefined
-  /** The last decision to read, if other databases have some of the decisions. */
+  /** The last decision to read, if some of the decisions are in other databases. */
   last?: DecisionPlace | undefined
 }
 
-/** A decision's place, by which decisions are sorted. */
+/** A decision's position in the sort order. */
 export type DecisionPlace = readonly [createdAt: number, traceKey: number, spanId: string]
 
-/** The decisions that a watch counts on one version, with the counts at the time when it looked. */
+/** The decisions that a watch counts on one version, with the counts at the time of its look. */
 export interface WatchedDecisions extends FirstDecisions {
   versionId: string
   counted: Acceptance
@@ -59,7 +59,7 @@ export function firstDecisions({
     limit ${sql.raw(String(limit))})`
 }
 
-/** Must match the condition of the index by version literally. */
+/** Must literally match the condition of the index `reviews_by_version`. */
 const mayCount = (alias: 'decided' | 'earlier'): SQL => {
   const review = sql.raw(alias)
   return sql`${review}.state is not null and ${review}.imported_at is null`

@@ -11,17 +11,17 @@ import { feedback, reviews, votes } from '../schema/reviews.ts'
 import { type TracePlace, WALK_START, walkTraces } from '../traces/trace-walk.ts'
 
 /*
- * Only a pipeline vouches for a labeler, so a labeler is deleted with their last record. An index of records by user
- * would cost a write for every piece of feedback. Instead, deleting feedback marks its labeler, and cron walks the
- * traces of organizations with marks: labelers who still have a record are unmarked, and the others are deleted. New
- * feedback also unmarks its labeler.
+ * Only a pipeline vouches for a labeler, so a labeler is deleted once they have no records left. An index of records by
+ * user would cost a write for every piece of feedback. Instead, deleting feedback marks its labeler, and cron walks the
+ * traces of organizations that have marked labelers: labelers who still have a record are unmarked, and the others are
+ * deleted. New feedback also unmarks its labeler.
  */
 
 /** A pass over one organization. */
 interface Walk {
   organizationKey: number
   startedAt: number
-  /** The database that it's in. 0 if it's missing. */
+  /** The database that the walk has reached. 0 if it's missing. */
   shard?: number
   place: TracePlace
 }
@@ -77,7 +77,7 @@ async function checkPiece(store: Store, walk: Walk): Promise<Walk | null> {
       select ${feedback.userId} as id from ${feedback} where ${feedback.traceKey} in ${ofKeys}
       union all select ${reviews.userId} from ${reviews} where ${reviews.traceKey} in ${ofKeys}
       union all select ${votes.userId} from ${votes} where ${votes.traceKey} in ${ofKeys}) as found`)
-  // Not in one statement, because users and their records may be in two databases.
+  // These are two statements, because users and their records may be in different databases.
   for (const { items } of chunkRows(found, ({ id }) => [id])) {
     const hasRecord = isOneOf(
       users.id,
@@ -95,7 +95,7 @@ async function checkPiece(store: Store, walk: Walk): Promise<Walk | null> {
   return null
 }
 
-/** Whether a labeler was marked before a time. A labeler with a valid key stays. */
+/** Whether a labeler was marked before a given time. False for labelers with a valid key, so they're kept. */
 const isMarked = (time: number): SQL | undefined =>
   and(
     sql`${users.uncheckedSince} is not null`,

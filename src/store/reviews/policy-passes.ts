@@ -12,10 +12,10 @@ import { spans } from '../schema/spans.ts'
 import { isLeftOut, isOpenForReview, traces } from '../schema/traces.ts'
 
 /*
- * A policy may leave out nearly all of a project's traces, and the queue must not search them for each page. So cron
- * walks through a project's traces, newest first. If the policy selects nothing from a trace, cron takes the trace out
- * of the index that the queue reads. After the policy changes, cron first walks through the traces that were taken out
- * earlier.
+ * A policy may leave out nearly all of a project's traces, and the queue must not search all of them for each page. So
+ * cron walks through a project's traces, newest first. If the policy selects nothing from a trace, cron takes the trace
+ * out of the index that the queue reads. After the policy changes, cron first walks through the traces that were taken
+ * out earlier.
  */
 
 /** A project's pass over its traces. */
@@ -70,15 +70,15 @@ async function continuePass(unscoped: UnscopedStore, pass: Pass, now: number, li
     unscoped.database.update(reviewPolicies).set(next).where(isUnchanged)
   try {
     const last = await checkPiece(await databasesOf(unscoped, pass.projectKey), pass, now, limit)
-    // Not in a batch, because the policy and the traces may be in two databases. If this fails, the piece is done
-    // again.
+    // This isn't in a batch, because the policy and the traces may be in different databases. If this write fails, the
+    // piece is processed again.
     await move(
       last
         ? { passTimestamp: last.timestamp, passTraceId: last.id, passDueAt: now }
         : nextPass(pass.isOverLeftOut, now),
     )
   } catch (error) {
-    // Other projects must not wait for a database that they don't use.
+    // A project must not have to wait for a database that it doesn't use.
     if (unscoped.shards.length > 1) await move({ passDueAt: now + RESEND_AFTER_MS })
     throw error
   }
@@ -96,7 +96,10 @@ async function databasesOf(unscoped: UnscopedStore, projectKey: number): Promise
   return shards.filter(({ shard }) => used.has(shard))
 }
 
-/** Checks up to `limit` of the next traces in each database. Returns the last place, or null at the end of the pass. */
+/**
+ * Checks up to `limit` of the next traces in each database. Returns the place it reached, or null at the end of the
+ * pass.
+ */
 async function checkPiece(
   databases: readonly UnscopedStore[],
   pass: Pass,
@@ -145,7 +148,7 @@ async function checkPiece(
 
 const NEWEST_FIRST = placeOrder('descending')
 
-/** Throws if a database's copy of the policy is an earlier one, which would leave out other traces. */
+/** Throws if a database's copy of the policy is out of date, because it might leave out the wrong traces. */
 async function requireCopy({ shard, database }: UnscopedStore, { projectKey, revision }: Pass): Promise<void> {
   if (shard === 0) return
   const [copy] = await database
@@ -155,7 +158,7 @@ async function requireCopy({ shard, database }: UnscopedStore, { projectKey, rev
   if (copy?.revision !== revision) throw new Error(`DB_${shard} has an earlier review policy for project ${projectKey}`)
 }
 
-/** The time of the next pass. There is none if the policy leaves nothing out. */
+/** The start of the next pass. If the policy leaves nothing out, no pass is due. */
 const nextPass = (wasOverLeftOut: boolean, now: number) => ({
   isPassOverLeftOut: false,
   passTimestamp: Number.MAX_SAFE_INTEGER,

@@ -21,7 +21,7 @@ import {
 /**
  * The orders of the queue. They order traces; the spans of a trace stay together, in the order in which the trace lists
  * them. `negative` puts traces with negative feedback first, then the others, each newest first. `due` is for the spans
- * that are assigned to one user: it sorts traces by the first due date of their spans. `mine` puts the calling
+ * that are assigned to one user: it sorts traces by the earliest due date of their spans. `mine` puts the calling
  * reviewer's spans first, by due date, then unassigned spans, oldest first, and leaves out all others.
  */
 export const QUEUE_ORDERS = ['oldest', 'newest', 'negative', 'random', 'due', 'mine'] as const
@@ -34,14 +34,14 @@ export interface QueueQuery {
   order: QueueOrder
   /** Whether to include the spans that the project's policy leaves out. */
   all: boolean
-  /** If this is a user, `filter.assigneeId` is the same user. */
+  /** The user whose assigned spans to list. If set, `filter.assigneeId` is the same user. */
   assignee: Assignee | undefined
   /** The calling reviewer. Spans that others have claimed are left out. If undefined, no spans are left out. */
   holder: string | undefined
   now: number
 }
 
-/** A span's position in the queue. Its trace is sorted by a time or a place in a shuffled order. */
+/** A span's position in the queue. Its trace is sorted by a time or by a position in a shuffled order. */
 export interface QueuePlace extends SpanPlace {
   stretch: Stretch
 }
@@ -85,7 +85,7 @@ export async function findFirstStretch(store: Store, project: Project, query: Qu
 export const stretchesFrom = (first: Stretch, { order }: QueueQuery): Stretch[] =>
   (order === 'negative' || order === 'mine') && first.key === 0 ? [first, { ...first, key: 1 }] : [first]
 
-/** The queries that a queue consists of: more than one only for `mine`. */
+/** The queries that make up a queue. Only `mine` has more than one. */
 export function partsOf(query: QueueQuery): [QueueQuery, ...QueueQuery[]] {
   if (query.order !== 'mine') return [query]
   const { holder } = query
@@ -108,7 +108,7 @@ export const queueOrder =
   (one: QueuePlace, other: QueuePlace): number =>
     one.stretch.key - other.stretch.key || spanOrder(isNewestFirst(query))(one, other)
 
-/** Finds where the queue continues after a page's stretches. Null at its end. */
+/** Finds where the queue continues after a page's stretches. Null at the end of the queue. */
 export async function findNextStretch(
   store: Store,
   project: Project,
@@ -126,8 +126,8 @@ export async function findNextStretch(
 }
 
 /**
- * Finds the newest part of a stretch to shuffle at once. Its bounds stay fixed, so reviews made in the meantime don't
- * move traces across them.
+ * Finds the newest part of a stretch, small enough to be shuffled as a whole. The part's bounds stay fixed, so reviews
+ * made in the meantime don't move traces across them.
  */
 async function findShuffledStretch(
   store: Store,
@@ -135,7 +135,7 @@ async function findShuffledStretch(
   query: QueueQuery,
   whole: Stretch,
 ): Promise<Stretch> {
-  // In all databases, so that the stretch is the same in each.
+  // Reads all databases, so that the stretch has the same bounds in each.
   const found = await readShards(store, shard =>
     readPlain(
       shard.database,
@@ -172,14 +172,14 @@ async function findEdges(store: Store, project: Project, query: QueueQuery): Pro
     ),
   )
   const times = edges.flat(2).map(({ timestamp }) => timestamp)
-  // There may be nothing left since the last query.
+  // By now, there may be no traces left to search.
   return times.length === 0 ? [0, 0] : [Math.min(...times), Math.max(...times)]
 }
 
 /**
- * The traces that may have something to review, in parts that an index keeps in order: open traces, and traces that the
- * policy left out, if the query asks for them or the policy has changed since. If the query includes spans that aren't
- * steps of a pipeline, every trace may have some, because such spans don't keep a trace open.
+ * The traces that may have something to review, in parts that an index keeps in order: open traces and, if the query
+ * asks for them or the policy has changed since, traces that the policy left out. If the query includes spans that
+ * aren't steps of a pipeline, these are all traces, because such spans don't keep a trace open.
  */
 export const searchedTraces = (
   { key }: Project,
@@ -188,7 +188,7 @@ export const searchedTraces = (
   if (kind === 'all') return [() => undefined]
   // The search starts from the user's assignments, whether or not the policy selects them.
   if (assigneeId !== undefined) return [() => mayNeedReview]
-  // Unless a pass is underway, this is null, so SQLite reads nothing.
+  // Unless a pass is checking the traces that were left out, this is null, and SQLite reads none of them.
   const passed = sql`(select ${reviewPolicies.passTimestamp} from ${reviewPolicies}
     where ${reviewPolicies.projectKey} = ${key} and ${reviewPolicies.isPassOverLeftOut} = 1)`
   return [() => isOpenForReview, time => and(isLeftOut, all ? undefined : lte(time, passed))]
@@ -198,12 +198,12 @@ export const searchedTraces = (
 const isWithin = (time: Time, { from, until }: Stretch) =>
   and(positionIs(time, '<', from), positionIs(time, '>=', until))
 
-/** A prime small enough that a product of two remainders is exact. */
+/** A prime that's small enough for the product of two remainders to be exact. */
 const SHUFFLE_PRIME = 1_000_003
 
 /**
- * A trace's place in a shuffled order. Multiplying by a factor permutes the remainders of a prime. The keys are cubed
- * first, because traces that arrived together have consecutive keys, which would otherwise stay evenly spaced.
+ * A trace's place in a shuffled order. Multiplication by a factor permutes the remainders modulo a prime. The keys are
+ * cubed first, because traces that arrived together have consecutive keys, which would otherwise stay evenly spaced.
  */
 const shuffled = (factor: number): SQL<number> => {
   const prime = sql.raw(String(SHUFFLE_PRIME))
@@ -213,8 +213,8 @@ const shuffled = (factor: number): SQL<number> => {
 }
 
 /**
- * Selects a stretch's traces to search, starting from a place, in one or more parts with the same order: the tables,
- * the condition, and the order.
+ * Returns how to select a stretch's traces to search, starting from a place: the tables, the condition, and the order.
+ * There may be several parts, all with the same order.
  */
 export function tracesToSearch(
   store: Store,

@@ -55,9 +55,9 @@ export interface QueuePage {
 }
 
 /**
- * A page of a project's unreviewed spans with an output. Takes two round trips, one more if people voted or agents
- * suggested decisions on them, up to two more at the start of a random order, and R2 reads. Scans at most 5,000 traces
- * in each database, so the page may be short even if more spans follow.
+ * A page of a project's unreviewed spans with an output. Takes two round trips and R2 reads, one more round trip if
+ * people voted or agents suggested decisions on the spans, and up to two more at the start of a random order. Scans at
+ * most 5,000 traces in each database, so the page may be short even if more spans follow.
  */
 export async function readQueue(
   store: Store,
@@ -74,8 +74,8 @@ export async function readQueue(
   const counted = pages.flatMap(page => page.counted)
   const remaining = counted.reduce((sum, { found }) => sum + found, 0)
   return {
-    // Since the places were read, a span may have been reviewed, or its output may have been replaced by null. Another
-    // project's root may have taken its id.
+    // Since the places were read, a span may have been reviewed, its output may have been replaced by null, or a root
+    // in another project may have taken its id.
     spans: shown
       .map(each => each.shown)
       .filter(({ output, review }) => output.text !== 'null' && !isReviewed(review))
@@ -89,7 +89,7 @@ export async function readQueue(
   }
 }
 
-/** Shows spans of the queue, as many as fit on a page, and returns how many fit. */
+/** Shows as many spans of the queue as fit on a page, and returns how many fit. */
 export const showQueued = <Place extends InShard<{ spanId: string }>>(
   store: Store,
   places: readonly Place[],
@@ -123,7 +123,7 @@ async function readQueueIn(
     candidates(store, project, query, stretch, limit, after?.stretch === stretch ? after : undefined),
   )
   const [counts, [reviewed = []], scans] = await readLists(store.database, [
-    // Together, the parts of `mine` would exceed the 100 parameters that a statement takes.
+    // In one statement, the parts of `mine` would exceed the limit of 100 parameters.
     partsOf(query).map(part => countRemaining(store, project, part)),
     [reviewedOn(store, project, { from: today, to: today + 1 })],
     searches.flat(),
@@ -140,7 +140,8 @@ const mergeQueues = (
 
 /**
  * Finds spans in the queue that also meet a condition, without their values. Takes one round trip. Scans at most 5,000
- * traces in each database, so there may be fewer even if more follow. Throws if a database doesn't respond.
+ * traces in each database, so it may return fewer than `limit` spans even if more follow. Throws if a database doesn't
+ * respond.
  */
 export async function findInQueue(
   store: Store,
@@ -185,7 +186,7 @@ function candidates(
   )
 }
 
-/** The traces that the queries for each stretch found, in one scan each. */
+/** Merges the traces that each stretch's queries found into one scan per stretch. */
 const mergeSearches = (
   searches: readonly (readonly unknown[])[],
   scans: readonly (readonly ScannedTrace[])[],
@@ -220,7 +221,9 @@ const isAvailable = (
     promptVersionId === undefined ? undefined : eq(spans.promptVersionId, promptVersionId),
   )
 
-/** The places of up to `limit` spans, and the place to continue from unless it's in the next stretch. */
+/**
+ * The places of up to `limit` spans, and the place to continue from, which is undefined if it's in the next stretch.
+ */
 function placesInStretches(
   stretches: readonly Stretch[],
   found: readonly (readonly ScannedTrace[])[],

@@ -7,7 +7,8 @@ import { votes } from '../schema/reviews.ts'
 
 /**
  * The query for the number of spans that each reviewer reviewed on each day of a range: their current decisions, as
- * shown in insights, and their votes. Decisions that follow from votes are left out, because the votes count.
+ * shown in insights, and their votes. Decisions that follow from votes are left out, because the votes are counted
+ * instead.
  */
 export function reviewedOn({ database }: Store, project: Project, { from, to }: { from: number; to: number }) {
   const day = sql.raw(String(DAY_MS))
@@ -30,7 +31,7 @@ export function reviewedOn({ database }: Store, project: Project, { from, to }: 
     .having(sql`sum(reviewed) > 0`)
 }
 
-/** How many spans each reviewer has reviewed today, most first. */
+/** How many spans each reviewer has reviewed today, highest number first. */
 export function toToday(rows: readonly { userId: string; reviewed: number }[]) {
   const sums = new Map<string, number>()
   for (const { userId, reviewed } of rows) sums.set(userId, (sums.get(userId) ?? 0) + reviewed)

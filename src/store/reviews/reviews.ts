@@ -75,7 +75,7 @@ interface Voting {
   evaluator: string | null
 }
 
-/** The data that a span's dataset item depends on besides the span. */
+/** The data, besides the span itself, that the span's dataset item depends on. */
 interface ItemContext {
   projectId: string
   /** The step id that the pipeline sends. */
@@ -88,7 +88,7 @@ interface ItemContext {
 
 /** The data that reviews of spans depend on. */
 export interface ReviewSubjects {
-  /** Keyed by span id. Spans that the organization doesn't have are missing. */
+  /** Keyed by span id. Spans that don't exist in the organization are missing. */
   subjects: Map<string, ReviewSubject>
   /** The state of one of the named error types in a project. */
   errorTypeState: (projectKey: number, errorType: string) => ErrorTypeState
@@ -137,7 +137,7 @@ export async function findReviewSubjects(
         reviewers: sql<number>`${policy.reviewers}`.as('reviewers'),
         isBlind: sql<number>`${policy.isBlind}`.as('isBlind'),
         sample: sql<number>`${policy.sample}`.as('sample'),
-        // A decision on the first vote needs no comparison.
+        // The first vote isn't compared with any others.
         evaluator: sql<string | null>`iif(${spans.voteNumber} = 0, null, (
           select ${datasetSettings.evaluator} from ${datasetSettings} where ${datasetSettings.projectKey} = ${traces.projectKey}
             and ${isStep(traces.projectKey, datasetSettings.stepId, spans.stepId)} limit 1))`.as('evaluator'),
@@ -197,8 +197,8 @@ export async function findReviewSubjects(
 const policy = policyOf(traces.projectKey, spans.stepId)
 
 /**
- * The prompt version whose schema a span's output must match: the one that the span names, or else the active version
- * of its step's prompt.
+ * The prompt version whose schema a span's output must match: the version that the span names or, failing that, the
+ * active version of its step's prompt.
  */
 const versionKey = sql`coalesce(
   (select named.key from ${textVersions} named where named.id = ${spans.promptVersionId}),
@@ -241,14 +241,14 @@ export interface ReviewDraft {
   /** The reviewer, and the time of the decision. */
   userId: string
   createdAt: number
-  /** Null if the reviewer decided here. */
+  /** Null if the decision was made in this service. */
   importedAt: number | null
   basis: ReviewBasis | null
   /** The last of the votes that it follows from. */
   vote: VoteDraft | undefined
   /** Whether several people review the span. If so, there may be votes and other claims, which the decision ends. */
   endsVoting: boolean
-  /** Its changes to datasets. */
+  /** The decision's changes to datasets. */
   entries: readonly EntryDraft[]
   /** Whether cron needs to bring the trace's items up to date, because `entries` is incomplete. */
   isUnsettled: boolean
@@ -258,8 +258,8 @@ export interface ReviewDraft {
  * Adds decisions to their spans' histories. A decision is skipped if someone else has decided or voted on its span
  * since the span was read, or has claimed the span. The batch also ends the spans' claims, stores comments as feedback,
  * adds an audit entry for each decision, ends votes on the spans, and, if the project's settings say so, requests the
- * attribution of corrections, except imported ones. For each added decision, by id, returns whether the output has
- * changed since it was read. Also returns the keys of the traces to attribute. Takes one round trip. Spans must be
+ * attribution of corrections, except imported ones. Returns the ids of the added decisions, each with whether the
+ * output has changed since it was read, and the keys of the traces to attribute. Takes one round trip. Spans must be
  * unique.
  */
 export async function addReviews(
@@ -277,7 +277,7 @@ export async function addReviews(
     )
     const from = sql`from ${ADDED.from(slim)} cross join ${reviews} where ${isAdded(ADDED.row)}`
     const { row } = ADDED
-    // Accepting a span that nobody has reviewed creates no case and ends none.
+    // Accepting a span that nobody has reviewed neither creates nor ends a case.
     const changing = items.filter(
       ({ numberBefore, state, errorType }) => numberBefore > 0 || state !== 'accepted' || errorType !== null,
     )
@@ -326,12 +326,13 @@ export async function addReviews(
               createdBy: reviews.id,
               source: 'review',
             },
-            // The votes have their own comments.
+            // A decision that follows from votes is skipped, because the votes' comments are stored separately.
             sql`${from} and ${reviews.comment} is not null and ${reviews.basis} is not 'votes'`,
           ),
         )
         .onConflictDoNothing(),
-      // Append and count before the spans' numbers are updated, so a retry after a lost reply does neither.
+      // Add the entries and counts before the spans' numbers are updated, so a retry after a lost reply doesn't add
+      // them again.
       ...entryStatements(
         store,
         JSON.stringify(entries.map((entry, index) => encodeEntry(entry, index + 1))),
@@ -457,7 +458,7 @@ function recordDecisions(store: Store, drafts: readonly ReviewDraft[], at: numbe
         },
         from,
       ),
-      // Comments, the decision's own or those of the votes that it ends, have the ids of their decisions and votes.
+      // Each comment has the id of the decision or of the vote that it was written with.
       ...recordFeedback(store, projectKey, {
         id: sql`${feedback.id}`,
         at,
@@ -519,7 +520,7 @@ const rowOf = ({ entries: _, vote, projectKey: __, ...draft }: ReviewDraft) =>
     takesOver: Number(draft.takesOver),
   })
 
-/** The last output observed for each span of these rows' traces, in one pass. */
+/** The last output observed for each span in these rows' traces, found in one pass. */
 const lastOutputs = (rows: string) => sql`(
   select span_id, trace_key, id from (
     select observed.trace_key, observed.id, coalesce(observed.span_id, own.root_span_id) as span_id,
@@ -535,7 +536,7 @@ const lastOutputs = (rows: string) => sql`(
 const isUnchanged = ({ traceKey, spanId, numberBefore }: Place) =>
   sql`${spans.id} = ${spanId} and ${spans.traceKey} = ${traceKey} and ${spans.reviewNumber} = ${numberBefore}`
 
-/** Whether a review is the one that a row added. */
+/** Whether a review was added by the given row. */
 const isAdded = ({ traceKey, spanId, numberBefore, id }: Place) =>
   sql`${reviews.traceKey} = ${traceKey} and ${reviews.spanId} = ${spanId}
     and ${reviews.number} = ${numberBefore} + 1 and ${reviews.id} = ${id}`

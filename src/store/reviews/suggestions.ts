@@ -38,8 +38,8 @@ const rowOf = ({ approved, ...draft }: SuggestionDraft) =>
 /**
  * Stores an agent's suggestions. Each replaces the agent's earlier one on the span; sending the same suggestion again
  * changes nothing. Deletes other agents' suggestions for earlier outputs of the spans. Returns, by draft id, whether
- * the suggestion is stored or the span is full because it has suggestions from `MAX_SUGGESTIONS` other agents. Drafts
- * are missing if their span has changed since it was read. Takes one round trip. Spans must be unique.
+ * the suggestion is stored or the span is full because it has suggestions from `MAX_SUGGESTIONS` other agents. Leaves
+ * out drafts whose span has changed since it was read. Takes one round trip. Spans must be unique.
  */
 export async function addSuggestions(
   store: Store,
@@ -110,7 +110,7 @@ export async function addSuggestions(
 
 type Place = Readonly<Record<(typeof PLACE)[number], SQL>>
 
-/** Whether a draft's trace is live, and its span is as it was read. */
+/** Whether a draft's trace is live and its span hasn't changed since it was read. */
 const isUnchanged = (store: Store, row: Place) =>
   isLive(
     store,

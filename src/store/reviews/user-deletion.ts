@@ -25,11 +25,11 @@ import { type TracePlace, WALK_START, walkTraces } from '../traces/trace-walk.ts
 import { renameInEvents } from '../webhooks/cleanup.ts'
 
 /*
- * A deleted user's records stay, under a random id that can't be traced back. An index of records by user would cost a
- * write for every piece of feedback. Instead, a job walks the organization in bounded pieces, and walks it again once
- * no isolate can have one of the user's keys cached. Claims in the rows of spans expire on their own. The job deletes
- * the user's other claims and assignments. A pass goes through one database after another, and `user_deletions`, in the
- * control database, has its progress.
+ * A deleted user's records stay, under a random id that can't be traced back to the user. An index of records by user
+ * would cost a write for every piece of feedback. Instead, a job walks the organization in bounded pieces, and walks it
+ * again once no isolate can still have one of the user's keys cached. Claims in the rows of spans expire on their own.
+ * The job deletes the user's other claims and assignments. A pass goes through one database after another, and its
+ * progress is stored in `user_deletions` in the control database.
  */
 
 /** A deletion in progress: not all of the user's records have the new id yet. */
@@ -37,7 +37,7 @@ type Deletion = typeof userDeletions.$inferSelect
 
 /** The progress of a pass: a database, and a place in it. */
 type Progress = Place & {
-  /** 0 if it's missing. */
+  /** The database's number. 0 if it's missing. */
   shard?: number
 }
 
@@ -48,7 +48,7 @@ type Place =
   | { stage: 'events'; at: { projectKey: number | null; after: number } }
   | { stage: 'audit'; at: { createdAt: number; id: string } }
 
-/** Takes up to `limit` due deletions and postpones each, so it's only taken again if nobody finishes it. */
+/** Claims up to `limit` due deletions by postponing each, so that it's picked up again only if nobody finishes it. */
 export async function takeDueDeletions({ database }: UnscopedStore, now: number, limit: number) {
   const due = database
     .select({ userId: userDeletions.userId })
@@ -161,7 +161,7 @@ async function renameInTraces(store: Store, { userId, newId }: Deletion, at: Tra
     ])
   }
   if (next) return { stage: 'traces', at: next }
-  // Deleted traces still count until they're purged.
+  // Decisions on deleted traces are still counted until the traces are purged.
   await database
     .update(reviews)
     .set({ userId: newId })
@@ -173,7 +173,9 @@ async function renameInTraces(store: Store, { userId, newId }: Deletion, at: Tra
 
 const DAYS_START: Place = { stage: 'days', at: { projectKey: 0, day: 0 } }
 
-/** Gives the items of some traces, or imported examples, the new id. `from` joins `datasets` and `entry`. */
+/**
+ * Gives the new id to the dataset entries of some traces or of imported examples. `from` joins `datasets` and `entry`.
+ */
 const renameInDatasets = (
   { database, organization }: Store,
   { userId, newId }: Pick<Deletion, 'userId' | 'newId'>,
@@ -192,8 +194,8 @@ const renameInDatasets = (
     )
 
 /**
- * Moves the counts of decisions to the new id, so insights show the same work under a deleted user. Does the same for
- * the project's other records that don't belong to a trace or an experiment.
+ * Moves the counts of decisions to the new id, so insights still show the same work, but as a deleted user's. Does the
+ * same for the project's other records that don't belong to a trace or an experiment.
  */
 async function renameInDays(
   store: Store,
@@ -230,7 +232,7 @@ async function renameInDays(
     sql`${datasets} cross join ${datasetEntries} as entry where ${datasets.projectKey} = ${project.key}`,
     sql`0`,
   )
-  // Not in a batch with the statements above, because these rows may be in another database.
+  // These statements aren't in a batch with those above, because their rows may be in another database.
   if (mayHaveTraces(store)) {
     await database.batch([
       items,
@@ -261,11 +263,11 @@ async function lastDayOf({ database }: Store, projectKey: number, firstDay: numb
     .orderBy(asc(reviewDays.day))
     .limit(1)
     .offset(DELETION_ROWS)
-  // A day is never split, because it may hold more rows than a piece.
+  // A day isn't split, even if it has more rows than a piece should have.
   return beyond && beyond.day > firstDay ? beyond.day - 1 : beyond?.day
 }
 
-/** The organization's next project from a key on. */
+/** The organization's first project whose key is at least `projectKey`. */
 async function nextProject(
   { database, organization }: Store,
   projectKey: number,
@@ -322,7 +324,7 @@ async function renameInExperiments(
 }
 
 /**
- * Moves webhooks' events to the new id: first the events in each project, then the events that belong to no project.
+ * Moves webhooks' events to the new id: first the events in each project, then those that don't belong to a project.
  */
 async function renameInProjectEvents(
   store: Store,

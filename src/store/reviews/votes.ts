@@ -47,9 +47,9 @@ export interface VoteDraft {
   reviewers: number
   isBlind: boolean
   isSampled: boolean
-  /** Whether the vote may be cast even if others have claimed all remaining places. */
+  /** Whether the vote may be cast even if others have already claimed all remaining places. */
   takesOver: boolean
-  /** How many votes by others are in, and how many places are left after this vote. */
+  /** How many votes others have cast, and how many places are left after this vote. */
   others: number
   placesLeft: number
   isDisputed: boolean
@@ -74,7 +74,7 @@ const VOTES = rowSet([
 const DISPUTED = rowSet([...PLACE, 'eventId'])
 const PLACES = rowSet([...PLACE, 'idBefore', 'placesLeft', 'isDisputed'])
 
-/** A vote with the decision that follows from it, if one does. */
+/** A vote and, if it completes a decision, the decision's id. */
 type VoteWithReview = VoteDraft & { reviewId?: string }
 
 const rowOf = ({ projectKey: _, approved, isBlind, isSampled, takesOver, reviewId, ...draft }: VoteWithReview) =>
@@ -109,8 +109,8 @@ export async function addVotes(store: Store, act: Act, drafts: readonly VoteDraf
     const [, , rows] = await store.database.batch([
       ...castVotes(store, act, items),
       store.database.select({ id: votes.id }).from(places).crossJoin(votes).where(isCast(PLACES.row, act)),
-      // From now on, the queue asks others for their votes even if the policy leaves out the trace, unless a blind
-      // policy applies to them.
+      // From now on, the queue offers the span to other reviewers even if the policy leaves out the trace, unless a
+      // blind policy applies to them.
       reopenTraces(store, isLive(store, sql`${traces.key} in (select ${PLACES.row.traceKey} from ${places})`)),
       ...followVotes(store, act, items),
     ])
@@ -129,7 +129,7 @@ function recordDisputes(store: Store, drafts: readonly VoteWithReview[], act: Ac
     const rows = DISPUTED.encodeAll(items.map(item => ({ ...item, reviewId: undefined, eventId: newId() })))
     const { row } = DISPUTED
     const data = { spanId: spans.id, stepId: readStepId(sql`${projectKey}`, spans.stepId) }
-    // The last voter's id would say how the others voted.
+    // The last voter's id would reveal how the others voted.
     const event = { id: row.eventId, traceKey: spans.traceKey, subjectId: spans.id, actorId: null, at: act.at, data }
     // Not by its time: two votes on one span can have the same millisecond.
     const isKnown = sql`exists (select 1 from ${disputes}
@@ -236,8 +236,7 @@ function followVotes(store: Store, act: Act, drafts: readonly VoteWithReview[]) 
         ),
       )
       .onConflictDoNothing(),
-    // The voter's own claim, and any claims beyond the remaining places. Among these, the claims that end first are
-    // dropped.
+    // Deletes the voter's own claim and, if there are more claims than remaining places, the claims that end first.
     database.delete(reviewClaims).where(
       sql`(trace_key, span_id, user_id) in (
         select claim.trace_key, claim.span_id, claim.user_id
@@ -277,8 +276,8 @@ const isCast = ({ id, traceKey, spanId, round, outputRevision }: Place, act: Act
     and ${votes.outputRevision} = ${outputRevision} and ${votes.userId} = ${actorOf(act) ?? ''} and ${votes.id} = ${id})`
 
 /**
- * Whether a span still has the votes and decisions that a draft was based on, besides the decision that follows from
- * it.
+ * Whether a span still has the votes and decisions that a draft was based on. Ignores the decision that follows from
+ * the draft.
  */
 const isUnchanged = ({ traceKey, spanId, round, voteNumberBefore, reviewId }: Place): SQL =>
   sql`(${spans.id} = ${spanId} and ${spans.traceKey} = ${traceKey} and ${spans.voteNumber} = ${voteNumberBefore}
@@ -298,8 +297,8 @@ interface Ending {
 const ENDINGS = rowSet(['id', 'traceKey', 'spanId', 'numberBefore', 'outputRevision'])
 
 /**
- * The statements that end the votes on spans with a new decision: comments become feedback, unless the decision is a
- * reset, and disputes and claims end. If they run again after a lost reply, later disputes and claims stay.
+ * The statements that end the votes on spans with a new decision: disputes and claims end and, unless the decision is a
+ * reset, comments become feedback. If the statements run again after a lost reply, later disputes and claims stay.
  */
 export function endVoting({ database }: Store, act: Act, endings: readonly Ending[]) {
   const { row } = ENDINGS
@@ -372,7 +371,7 @@ const otherClaims = (holder: string, now: number): SQL =>
 
 /**
  * Whether an undecided span has a place for a reviewer: they haven't voted, and others have fewer votes and claims on
- * it than `reviewers`. That's the number at the span's last claim by default. Once voting has begun, the number at the
+ * it than `reviewers`. The default is the number at the span's last claim. Once voting has begun, the number at the
  * first vote applies instead.
  */
 export const hasPlaceFor = (
@@ -385,6 +384,6 @@ export const hasPlaceFor = (
       and coalesce(max(vote.user_id = ${holder}), 0) = 0
     from ${votes} vote where ${isStanding}) end`
 
-/** Whether all votes on an undecided span are in. If they agreed, the span would be decided. */
+/** Whether all votes on an undecided span are in. Because the span is undecided, these votes disagree. */
 export const isDisputed = sql`(${spans.voteNumber} > 0
   and (select count(*) >= coalesce(max(vote.reviewers), 1) from ${votes} vote where ${isStanding}))`

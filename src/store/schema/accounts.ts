@@ -32,7 +32,7 @@ export const projects = sqliteTable(
     slug: text('slug').notNull(),
     name: text('name').notNull(),
     createdAt: integer('created_at').notNull(),
-    /** Traces older than this are deleted. Null: never. */
+    /** Traces older than this are deleted. Null: traces are never deleted. */
     retentionDays: integer('retention_days'),
     /** Whether traces with a reviewed span, which are ground truth, are kept past `retentionDays`. */
     retainReviewed: integer('retain_reviewed', { mode: 'boolean' }).notNull().default(true),
@@ -42,7 +42,7 @@ export const projects = sqliteTable(
     deletedAt: integer('deleted_at'),
     /** When cron continues the purge of a deleted project. Null if the purge is done or the project isn't deleted. */
     purgeDueAt: integer('purge_due_at'),
-    /** Which databases its traces are in, as `formatEpochs` writes it. Null: all of them are in DB. */
+    /** Which databases its traces are in, in the format of `formatEpochs`. Null: all of them are in `DB`. */
     epochs: text('epochs'),
   },
   table => [
@@ -65,12 +65,14 @@ export const users = sqliteTable(
     name: text('name').notNull(),
     createdAt: integer('created_at').notNull(),
     /**
-     * Identifies the `POST /api/users` write by which a manager of the whole organization created or confirmed the
-     * user, like `feedback.createdBy`. Null for a labeler: only a pipeline vouches for labelers, so Cloudflare Access
-     * doesn't sign them in.
+     * Like `feedback.createdBy`, identifies a write: the `POST /api/users` with which a manager of the whole
+     * organization created or confirmed the user. Null for a labeler: only a pipeline vouches for labelers, so
+     * Cloudflare Access doesn't sign them in.
      */
     createdBy: text('created_by'),
-    /** When a labeler may have lost their last record. Null if there is no reason to check. */
+    /**
+     * When the labeler was marked because they may have lost their last record. Null if there is no reason to check.
+     */
     uncheckedSince: integer('unchecked_since'),
     /**
      * Whether this person settles disagreements between reviewers. Adjudicators see every vote but don't vote
@@ -124,7 +126,10 @@ export const apiKeys = sqliteTable(
     userId: text('user_id'),
     /** Space-separated scopes. */
     scopes: text('scopes').notNull(),
-    /** Fixed when the key is created. Null for keys from before this column existed, which have the default. */
+    /**
+     * Set when the key is created and never changed. Null for keys from before this column existed, for which the
+     * default applies.
+     */
     actsAs: text('acts_as', { enum: ACTORS }),
     rateLimitPerMinute: integer('rate_limit_per_minute'),
     expiresAt: integer('expires_at'),
@@ -142,7 +147,7 @@ export const sessions = sqliteTable(
   {
     /** SHA-256 of the cookie's value in hex. */
     hash: text('hash').primaryKey(),
-    /** The key's `id`. A session ends when its key does. */
+    /** The key's `id`. A session ends when its key becomes invalid. */
     keyId: text('key_id').notNull(),
     createdAt: integer('created_at').notNull(),
     expiresAt: integer('expires_at').notNull(),
@@ -229,7 +234,7 @@ export const auditLog = sqliteTable(
     beforeId: text('before_id'),
     afterId: text('after_id'),
     requestId: text('request_id').notNull(),
-    /** Why somebody overrode a gate, or why the service returned to an earlier version. */
+    /** Why somebody overrode a gate, or why the service reactivated an earlier version. */
     reason: text('reason'),
   },
   table => [primaryKey({ columns: [table.organizationKey, table.createdAt, table.id] })],

@@ -9,7 +9,7 @@ export const errorTypes = sqliteTable('error_types', {
   id: text('id').notNull(),
   name: text('name').notNull(),
   category: text('category', { enum: ERROR_CATEGORIES }).notNull(),
-  /** When a disagreement has this cause. */
+  /** Describes when a disagreement has this cause. */
   rule: text('rule').notNull(),
 })
 
@@ -43,7 +43,7 @@ export const attributionJobs = sqliteTable(
     organizationKey: integer('organization_key').notNull(),
     projectKey: integer('project_key').notNull(),
     status: text('status', { enum: ATTRIBUTION_STATUSES }).notNull(),
-    /** Counts the requests. If a request arrives during a run, the job is pending again after the run. */
+    /** Counts the requests. If a request arrives during a run, the job becomes pending again after the run. */
     requests: integer('requests').notNull(),
     requestedAt: integer('requested_at').notNull(),
     /** The number of claims since the last request. */
@@ -92,7 +92,7 @@ export const attributions = sqliteTable(
     /** `rules`, or the model's name. */
     engine: text('engine').notNull(),
     /**
-     * The version of the rules, or of the question for a model. Answers that are older than this column have version 1.
+     * The version of the rules, or of the question for a model. Answers from before this column existed have version 1.
      */
     engineVersion: text('engine_version').notNull().default('1'),
     durationMs: integer('duration_ms').notNull(),
@@ -101,8 +101,8 @@ export const attributions = sqliteTable(
     outputTokens: integer('output_tokens'),
     costUsd: real('cost_usd'),
     /**
-     * The step that the answer is counted under: the blamed span's at the time of the answer ('' if none). Null if the
-     * answer was never counted.
+     * The step that the answer is counted under: the blamed span's step at the time of the answer ('' if there is
+     * none). Null if the answer was never counted.
      */
     stepId: text('step_id'),
     /** The slug of the knowledge doc that the evidence cites first. Null if it cites none. */

@@ -1,11 +1,11 @@
 import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
 /*
- * How the `copied` tables get from the control database to the others. Both tables stay empty on a deployment with one
- * database.
+ * These two tables track how changes to the `copied` tables get from the control database to the others. Both stay
+ * empty if a deployment has only one database.
  */
 
-/** The rows of `copied` tables that have changed, in order. In the control database, written by triggers. */
+/** The rows of `copied` tables that have changed, in order. Triggers write them in the control database. */
 export const copiedChanges = sqliteTable(
   'copied_changes',
   {
@@ -19,7 +19,7 @@ export const copiedChanges = sqliteTable(
   table => [index('copied_changes_by_organization').on(table.organizationKey, table.sequence)],
 )
 
-/** How up to date a database's copies are: the last of an organization's changes that they contain. */
+/** How up to date a database's copies are: for each organization, the last change that they contain. */
 export const copies = sqliteTable(
   'copies',
   {

@@ -1,7 +1,7 @@
 import { isNotNull, sql } from 'drizzle-orm'
 import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
-/* The counts for insights, which would otherwise have to read all traces. A `day` is a UTC day, counted from 1970. */
+/* The counts for insights, which would otherwise have to read all traces. A `day` is a UTC day, in days since 1970. */
 
 /**
  * The number of current decisions that were made on a day, by the dimensions that insights show. Both counts may drop
@@ -16,13 +16,13 @@ export const reviewDays = sqliteTable(
     /** '' if there is none. */
     promptVersionId: text('prompt_version_id').notNull(),
     userId: text('user_id').notNull(),
-    /** The error type that the decision names; '' if none. */
+    /** The error type that the decisions name; '' if there is none. */
     errorType: text('error_type').notNull(),
     accepted: integer('accepted').notNull(),
     corrected: integer('corrected').notNull(),
-    /** How many of these follow from votes. Their reviewer is the first voter. */
+    /** How many of these decisions follow from votes. Their reviewer is the first voter. */
     byVotes: integer('by_votes').notNull().default(0),
-    /** How many of these are gone, because their traces expired. */
+    /** How many of the decisions are gone because their traces expired. */
     expiredAccepted: integer('expired_accepted').notNull().default(0),
     expiredCorrected: integer('expired_corrected').notNull().default(0),
   },
@@ -34,7 +34,7 @@ export const reviewDays = sqliteTable(
     index('review_days_expired')
       .on(table.projectKey, table.day)
       .where(sql`${table.expiredAccepted} + ${table.expiredCorrected} > 0`),
-    // Only the first decision of a day writes this index, because the counts aren't in it.
+    // Only a day's first decision writes this index, because the counts aren't in it.
     index('review_days_by_version').on(table.promptVersionId).where(sql`${table.promptVersionId} <> ''`),
   ],
 )
@@ -52,7 +52,7 @@ export const answerDays = sqliteTable(
     stepId: text('step_id').notNull(),
     errorType: text('error_type').notNull(),
     answers: integer('answers').notNull(),
-    /** How many of these are gone, because their traces expired. */
+    /** How many of the answers are gone because their traces expired. */
     expired: integer('expired').notNull().default(0),
   },
   table => [
@@ -65,7 +65,7 @@ export const answerDays = sqliteTable(
 /** Queries must use this exact condition to be served from `answer_days_expired`. */
 export const isAnyAnswerExpired = sql`${answerDays.expired} > 0`
 
-/** The number of spans with an output by day and step, as of cron's last count. */
+/** The number of spans that have an output, by day and step, as of cron's last count. */
 export const outputDays = sqliteTable(
   'output_days',
   {
@@ -113,15 +113,15 @@ export const countedDays = sqliteTable(
     day: integer('day').notNull(),
     /** When the last complete count began. Null if there hasn't been one yet. */
     countedAt: integer('counted_at'),
-    /** The day isn't counted again before this time, regardless of changes. Large days wait longer. */
+    /** The day isn't counted again before this time, regardless of changes. Days with many traces wait longer. */
     restsUntil: integer('rests_until').notNull(),
     /** When cron starts or continues the count. Null if no change is expected. */
     dueAt: integer('due_at'),
     /** Whether there was a change that the last count or the current one may have missed. */
     isChanged: integer('is_changed', { mode: 'boolean' }).notNull(),
-    /** The current count's progress, a `CountProgress` as JSON, or null. */
+    /** The current count's progress: a `CountProgress` as JSON. Null if no count is in progress. */
     progress: text('progress'),
-    /** Whether retention has deleted traces of the day. If so, its rows in `use_days` stay as they are. */
+    /** Whether retention has deleted traces from this day. If so, its rows in `use_days` stay as they are. */
     isUseKept: integer('is_use_kept', { mode: 'boolean' }).notNull().default(false),
   },
   table => [

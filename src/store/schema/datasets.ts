@@ -3,7 +3,7 @@ import { DATASET_CHANGES, ITEM_DECISIONS } from '../../domain/dataset.ts'
 
 /*
  * Ground truth: each step's items, which decisions create. Like other rows, items keep the step ids that pipelines
- * send; a dataset is read under the step's current name and may consist of several rows.
+ * send; a dataset is read under its step's current name, so it may consist of several rows.
  */
 
 /** The log position and the counts of a step's items. */
@@ -15,7 +15,7 @@ export const datasets = sqliteTable(
     organizationKey: integer('organization_key').notNull(),
     /** UUIDv5 of `dataset:<stepId>` in the project. */
     id: text('id').notNull(),
-    /** The number of the last entry. A version of the dataset is identified by such a number. */
+    /** The number of the last entry. A version of the dataset is identified by the number of its last entry. */
     sequence: integer('sequence').notNull(),
     accepted: integer('accepted').notNull(),
     corrected: integer('corrected').notNull(),
@@ -31,7 +31,7 @@ export const datasets = sqliteTable(
 
 /**
  * The log: each entry is an item's state after one change. The last entry up to a version has the item's state at that
- * version. A purge deletes a trace's entries; nothing else changes or deletes one.
+ * version. A purge deletes a trace's entries; nothing else changes or deletes entries.
  *
  * The narrow columns come first: SQLite then reads them without the pages that hold the values.
  */
@@ -90,8 +90,8 @@ export const datasetEntries = sqliteTable(
 )
 
 /**
- * For each item that a purge deleted, and each period in which it was in the dataset: the numbers of the entries that
- * added and removed it. They contain no personal data, but show how many items a version has lost.
+ * One row for each period in which an item that was later purged was in the dataset, with the numbers of the entries
+ * that added and removed the item. The rows contain no personal data, but show how many items a version has lost.
  */
 export const datasetRemovals = sqliteTable(
   'dataset_removals',
@@ -99,7 +99,7 @@ export const datasetRemovals = sqliteTable(
     projectKey: integer('project_key').notNull(),
     stepId: text('step_id').notNull(),
     added: integer('added').notNull(),
-    /** Null if it was still in the dataset. */
+    /** Null if the item was still in the dataset when it was purged. */
     ended: integer('ended'),
   },
   table => [primaryKey({ columns: [table.projectKey, table.stepId, table.added] })],

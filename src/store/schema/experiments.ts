@@ -5,8 +5,8 @@ import { EXPERIMENT_STATES, ITEM_VERDICTS, RUNNERS } from '../../domain/experime
 import { OUTCOMES } from '../../domain/outcome.ts'
 
 /*
- * Candidates and their results on a dataset's items. An experiment's items follow from its version, split, and sample,
- * so only results have rows.
+ * Candidates and their results on a dataset's items. An experiment's version, split, and sample determine its items, so
+ * only results have rows.
  */
 
 export const experiments = sqliteTable(
@@ -27,7 +27,7 @@ export const experiments = sqliteTable(
     isVersionNamed: integer('is_version_named', { mode: 'boolean' }).notNull(),
     split: text('split'),
     sample: integer('sample'),
-    /** The only item, if the candidate is tried on a single one. */
+    /** The item, if the candidate is tried on only one. */
     itemId: text('item_id'),
     seed: text('seed').notNull(),
     threshold: text('threshold'),
@@ -44,13 +44,16 @@ export const experiments = sqliteTable(
     /** How results are judged: an `Evaluator` and the step's `outputSchema`, as JSON. */
     evaluator: text('evaluator').notNull(),
     outputSchema: text('output_schema'),
-    /** How many items it began with, and how many `test` items have an input that's also in `train`. */
+    /**
+     * How many items the experiment had at the start, and how many of its `test` items have an input that's also in
+     * `train`.
+     */
     items: integer('items').notNull(),
     repeatedInputs: integer('repeated_inputs').notNull(),
     userId: text('user_id').notNull(),
     createdAt: integer('created_at').notNull(),
     state: text('state', { enum: EXPERIMENT_STATES }).notNull(),
-    /** When it began or got its last result. */
+    /** When the experiment got its last result or, if it has none, when it began. */
     activeAt: integer('active_at').notNull(),
     finishedAt: integer('finished_at'),
     /** How many items have a result, and how many of those have an output. */

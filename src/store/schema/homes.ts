@@ -1,13 +1,14 @@
 /*
- * Where each table is once a deployment has more than one database (docs/decisions/0014). A statement goes to one
- * database, and so do the writes of a batch, so the tables that they use together have to be in the same database.
+ * Which database each table is in if a deployment has more than one (docs/decisions/0014). A statement or batch runs in
+ * one database, so the tables that it uses have to be in the same one.
  */
 
 /**
- * - `trace`: rows that are written with a trace's change are in the trace's database.
- * - `control`: everything else is in the control database. There is only one.
- * - `copied`: the control database decides. Each trace database has a copy, so that statements on traces can read it.
- * - `every`: each database has rows of its own, written with the rows that they belong to.
+ * - `trace`: the rows are in their trace's database, because they're written together with changes to the trace.
+ * - `control`: the rows are in the control database. There is only one.
+ * - `copied`: the rows in the control database are authoritative. Each trace database has a copy of them, which
+ *   statements on traces can read.
+ * - `every`: each database has its own rows, which are written together with the rows that they belong to.
  */
 export type Home = 'trace' | 'control' | 'copied' | 'every'
 

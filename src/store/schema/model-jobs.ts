@@ -12,13 +12,13 @@ export const modelJobs = sqliteTable(
     organizationKey: integer('organization_key').notNull(),
     projectKey: integer('project_key').notNull(),
     kind: text('kind', { enum: MODEL_JOB_KINDS }).notNull(),
-    /** The id of what the job is about, such as an experiment. */
+    /** The id of the job's subject, such as an experiment. */
     subject: text('subject').notNull(),
     status: text('status', { enum: MODEL_JOB_STATUSES }).notNull(),
     /** Counts the requests. If a request arrives during a run, the job may be pending again after the run. */
     requests: integer('requests').notNull(),
     requestedAt: integer('requested_at').notNull(),
-    /** The number of claims since the last request, or since a run last handed the job over. */
+    /** The number of claims since the last request, or since a run last handed the job over to the next run. */
     attempts: integer('attempts').notNull(),
     /** Identifies the run that works on the job. Only this run may write results. */
     leaseToken: text('lease_token'),

@@ -3,8 +3,8 @@ import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlit
 import { PROBLEM_STATES } from '../../domain/problem.ts'
 
 /*
- * What people and engines found wrong, by the step at fault, the error type, and the knowledge doc. '' stands in for a
- * type or doc that nobody named. Steps have the names that pipelines send, except in `problem_ids`.
+ * What people and engines found wrong, by the step at fault, the error type, and the knowledge doc. '' means that
+ * nobody named a type or doc. Steps have the names that pipelines send, except in `problem_ids`.
  */
 
 /**
@@ -16,7 +16,7 @@ export const problemCases = sqliteTable(
   'problem_cases',
   {
     traceKey: integer('trace_key').notNull(),
-    /** '' if the engine blamed no span: the case is the trace as a whole. */
+    /** '' if the engine didn't blame a span. The case then applies to the trace as a whole. */
     spanId: text('span_id').notNull(),
     projectKey: integer('project_key').notNull(),
     stepId: text('step_id').notNull(),
@@ -38,21 +38,21 @@ export const problemDays = sqliteTable(
   'problem_days',
   {
     projectKey: integer('project_key').notNull(),
-    /** A UTC day, counted from 1970. */
+    /** A UTC day, in days since 1970. */
     day: integer('day').notNull(),
     stepId: text('step_id').notNull(),
     errorType: text('error_type').notNull(),
     docSlug: text('doc_slug').notNull(),
     byReviewers: integer('by_reviewers').notNull(),
     byEngine: integer('by_engine').notNull(),
-    /** How many of these are gone, because their traces expired. */
+    /** How many of the cases are gone because their traces expired. */
     expiredByReviewers: integer('expired_by_reviewers').notNull(),
     expiredByEngine: integer('expired_by_engine').notNull(),
   },
   table => [primaryKey({ columns: [table.projectKey, table.day, table.stepId, table.errorType, table.docSlug] })],
 )
 
-/** Every problem that a project has had, with its id. `step_id` is a name that the step was shown under. */
+/** Every problem that a project has had, with its id. `step_id` is a name under which the step was shown. */
 export const problemIds = sqliteTable(
   'problem_ids',
   {
@@ -60,7 +60,10 @@ export const problemIds = sqliteTable(
     stepId: text('step_id').notNull(),
     errorType: text('error_type').notNull(),
     docSlug: text('doc_slug').notNull(),
-    /** UUIDv5 of `problem:<step>:<type>:<doc or ''>` in the project. Null until a request asks for an unknown id. */
+    /**
+     * UUIDv5 of `problem:<step>:<type>:<doc or ''>` in the project. Null until a request asks for an id that no row
+     * has.
+     */
     id: text('id'),
   },
   table => [

@@ -1,6 +1,8 @@
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 
-/** Versions of prompts that a model was asked to write, and its changes to the version that was active. */
+/**
+ * Prompt versions that a model was asked to write, with the model's changes to the version that was active at the time.
+ */
 export const promptSuggestions = sqliteTable(
   'prompt_suggestions',
   {
@@ -16,7 +18,7 @@ export const promptSuggestions = sqliteTable(
     keyId: text('key_id'),
     userId: text('user_id'),
     requestId: text('request_id').notNull(),
-    /** Null until the model has answered, like the following columns. */
+    /** This column and the following ones are null until the model has answered. */
     baseVersionId: text('base_version_id'),
     model: text('model'),
     answeredAt: integer('answered_at'),
@@ -40,7 +42,8 @@ export const promptSuggestionExamples = sqliteTable(
     spanId: text('span_id').notNull(),
     traceKey: integer('trace_key').notNull(),
     /**
-     * The indexes of the changes that are based on it, and of the changes with words copied from it, as JSON arrays.
+     * The indexes of the changes that are based on this example, and of the changes with words copied from it, as JSON
+     * arrays.
      */
     serves: text('serves').notNull(),
     copied: text('copied').notNull(),

@@ -10,13 +10,13 @@ export const reviewPolicies = sqliteTable(
     alwaysError: integer('always_error', { mode: 'boolean' }).notNull(),
     alwaysLowConfidence: integer('always_low_confidence', { mode: 'boolean' }).notNull(),
     updatedAt: integer('updated_at').notNull(),
-    /** Changes with the policy, and with each rename of the project's steps. */
+    /** Changes whenever the policy changes or one of the project's steps is renamed. */
     revision: text('revision').notNull(),
     /** When cron continues its pass over the project's traces. */
     passDueAt: integer('pass_due_at').notNull(),
     /**
-     * Whether the pass is checking the traces that an earlier revision left out, newest first. Until it has checked
-     * them, the queue also reads them. If false, the pass looks for traces to leave out.
+     * Whether the pass is checking the traces that an earlier revision left out, newest first. The queue also reads
+     * such traces until the pass has checked them. If false, the pass looks for traces to leave out.
      */
     isPassOverLeftOut: integer('is_pass_over_left_out', { mode: 'boolean' }).notNull(),
     /** The place of the last trace that the pass looked at. */
@@ -39,7 +39,7 @@ export const reviewPolicySteps = sqliteTable(
   },
   table => [
     primaryKey({ columns: [table.projectKey, table.stepId] }),
-    // Shows in one lookup whether anything has to be hidden from anybody.
+    // Shows in one lookup whether any step has a blind policy.
     index('review_policy_steps_blind').on(table.projectKey).where(sql`${table.isBlind} = 1`),
   ],
 )

@@ -16,18 +16,18 @@ export const feedback = sqliteTable(
     rating: text('rating', { mode: 'json' }).$type<Rating>(),
     comment: text('comment'),
     correction: text('correction', { mode: 'json' }).$type<JsonObject>(),
-    /** The subject of the feedback: `helpfulness`. */
+    /** The subject of the feedback, such as `helpfulness`. */
     name: text('name'),
     labeller: text('labeller', { mode: 'json' }).$type<Labeler>(),
     timestamp: integer('timestamp').notNull(),
-    /** Has a fraction, like an observation's. */
+    /** Has a fraction of a millisecond, like an observation's `receivedAt`. */
     receivedAt: integer('received_at').notNull(),
     /**
      * Identifies the write that created the row, so a retry of that write still reports the row as created. Later, it
      * identifies the last write that changed the row.
      */
     createdBy: text('created_by').notNull(),
-    /** Whether a pipeline sent it, or a reviewer wrote it as a comment. */
+    /** Whether a pipeline sent the feedback or a reviewer wrote it as a comment. */
     source: text('source', { enum: FEEDBACK_SOURCES }).notNull().default('api'),
   },
   table => [primaryKey({ columns: [table.id, table.traceKey] }), index('feedback_by_trace').on(table.traceKey)],
@@ -35,7 +35,7 @@ export const feedback = sqliteTable(
 
 /**
  * Every decision ever made on a span, numbered from 1. Only this table contains approved values. The span's
- * `reviewNumber` says which row is current.
+ * `reviewNumber` identifies the current row.
  */
 export const reviews = sqliteTable(
   'reviews',
@@ -50,7 +50,7 @@ export const reviews = sqliteTable(
     state: text('state', { enum: REVIEW_OUTCOMES }),
     /** The reviewer: a user's id, or the id of a key that acts for no user. */
     userId: text('user_id').notNull(),
-    /** The time of the decision. An imported one was made earlier, elsewhere. */
+    /** The time of the decision. An imported decision was made elsewhere, before the import. */
     createdAt: integer('created_at').notNull(),
     /** The judged output: its revision, and a hash of its value. */
     outputRevision: text('output_revision').notNull(),
@@ -61,12 +61,12 @@ export const reviews = sqliteTable(
     comment: text('comment'),
     errorType: text('error_type'),
     /**
-     * The step and prompt version that the decision is counted under: the span's at the time of the decision ('' if
-     * none). Null if the decision was never counted.
+     * The step and prompt version that the decision is counted under: those of the span at the time of the decision (''
+     * if it had none). Null if the decision was never counted.
      */
     stepId: text('step_id'),
     promptVersionId: text('prompt_version_id'),
-    /** Null if the reviewer decided here. */
+    /** Null if the decision was made in this service. */
     importedAt: integer('imported_at'),
     /** The basis of the decision, if several people vote on the span. Null if it's one reviewer's own decision. */
     basis: text('basis', { enum: REVIEW_BASES }),
@@ -83,9 +83,9 @@ export const reviews = sqliteTable(
 )
 
 /**
- * What several reviewers said about a span, one row per reviewer for each output and round. A round lies between two
- * decisions, so the current votes are those for the span's current `reviewNumber` and output. Earlier rounds stay, to
- * measure agreement.
+ * What several reviewers said about a span, one row per reviewer for each output and round. Each decision starts a new
+ * round, so the current votes are those for the span's current `reviewNumber` and output. The votes of earlier rounds
+ * are kept to measure agreement.
  */
 export const votes = sqliteTable(
   'votes',
@@ -122,21 +122,22 @@ export const votes = sqliteTable(
     firstAt: integer('first_at').notNull(),
     isBlind: integer('is_blind', { mode: 'boolean' }).notNull(),
     /**
-     * Whether the policy's sample includes the span. False if only one of the policy's rules selected it, or nothing
-     * did.
+     * Whether the policy's sample includes the span. False if the span isn't in the sample, even if one of the policy's
+     * rules selected it.
      */
     isSampled: integer('is_sampled', { mode: 'boolean' }).notNull(),
   },
   table => [
     primaryKey({ columns: [table.traceKey, table.spanId, table.round, table.outputRevision, table.userId] }),
-    // Has the votes that `today` counts.
+    // Contains the votes that `today` counts.
     index('votes_by_time').on(table.projectKey, table.firstAt, table.userId, table.decision),
   ],
 )
 
 /**
- * The spans on which enough reviewers voted without agreeing. A row only lets lists find the span: if the output has
- * changed since, the votes have ended, and the span isn't disputed. The next vote or decision deletes such a row.
+ * The spans on which enough reviewers voted without agreeing. A row only helps lists find the span. If the output has
+ * changed since, the votes have ended, and the span is no longer disputed. The next vote or decision then deletes the
+ * row.
  */
 export const disputes = sqliteTable(
   'disputes',
@@ -168,7 +169,8 @@ export const reviewClaims = sqliteTable(
 
 /**
  * Decisions that agents suggest, at most one per agent and span. A suggestion has no effect until a person decides. It
- * applies only while its output is the span's current one; the next suggestion on the span deletes outdated ones.
+ * applies only as long as the judged output is the span's current output; the next suggestion on the span deletes
+ * outdated suggestions.
  */
 export const suggestions = sqliteTable(
   'suggestions',

@@ -6,9 +6,9 @@ import { REVIEW_OUTCOMES } from '../../domain/review-state.ts'
 import { SPAN_STATUSES } from '../../domain/span.ts'
 
 /**
- * The trace's row contains the root span's id, so only the other spans need the index by trace. Fields that a client
- * hasn't sent yet are null. A trace known only from telemetry has no root until a span without a parent, or data that
- * belongs to the whole trace, arrives.
+ * The trace's row contains the root span's id, so only the other spans need to be in the index by trace. Fields that a
+ * client hasn't sent yet are null. A trace known only from telemetry has no root until a span without a parent, or data
+ * that belongs to the whole trace, arrives.
  */
 export const spans = sqliteTable(
   'spans',
@@ -27,12 +27,12 @@ export const spans = sqliteTable(
     hasOutput: integer('has_output', { mode: 'boolean' }).notNull().default(false),
     status: text('status', { enum: SPAN_STATUSES }),
     durationMs: integer('duration_ms'),
-    /** Values given to the span itself, stored like an observation's `data`. Observations fold over them. */
+    /** Values given to the span itself, stored like an observation's `data`. Observations are folded over them. */
     input: text('input'),
     inputRef: text('input_ref'),
     output: text('output'),
     outputRef: text('output_ref'),
-    /** Changes with `output`; a reviewer's `If-Match` is compared with it. */
+    /** Changes whenever `output` does. A reviewer's `If-Match` is compared with it. */
     outputRevision: text('output_revision'),
     /** Whether a null output arrived as well. If so, only folding shows whether the span has an output. */
     hasNullOutput: integer('has_null_output', { mode: 'boolean' }).notNull().default(false),
@@ -40,17 +40,18 @@ export const spans = sqliteTable(
     reviewNumber: integer('review_number').notNull().default(0),
     /** The span's state after the last decision. Null: unreviewed. */
     reviewState: text('review_state', { enum: REVIEW_OUTCOMES }),
-    /** Grows with each vote on it. 0: there are no votes to look for. */
+    /** Grows with each vote on the span. 0: nobody has voted on it. */
     voteNumber: integer('vote_number').notNull().default(0),
     /** Who has claimed it for review (a user's id, or the id of a key that acts for no user), and until when. */
     claimedBy: text('claimed_by'),
     claimedUntil: integer('claimed_until'),
     /** How many people review it, as of its last claim. Null: one. */
     reviewers: integer('reviewers'),
-    /** Whether nobody reviews it: it isn't a step of an AI pipeline, or its output is a vector. */
+    /** True if nobody reviews the span, because it isn't a step of an AI pipeline or its output is a vector. */
     isGeneric: integer('is_generic', { mode: 'boolean' }).notNull().default(false),
     /**
-     * Whether it's offered for review only if it's the root, as a chain or a retriever is. See `domain/step-kind.ts`.
+     * Whether the span is offered for review only if it's the root. This is the case for chains and retrievers. See
+     * `domain/step-kind.ts`.
      */
     isSupporting: integer('is_supporting', { mode: 'boolean' }).notNull().default(false),
     /**
@@ -58,11 +59,11 @@ export const spans = sqliteTable(
      * `data`.
      */
     state: text('state'),
-    /** The R2 object with these values, as a reference to one of them. They share one object. */
+    /** A reference to one of these values in R2. All of them share one object. */
     stateRef: text('state_ref'),
     /**
      * The revision of a span from telemetry. If a span is exported several times, the greatest revision wins. Null if a
-     * client sent the span, whose fields then stay.
+     * client sent the span. Exports then don't overwrite the client's fields.
      */
     exportRevision: text('export_revision'),
     /** Whether the output has changed since the last decision. If so, the span is waiting for review again. */
@@ -76,12 +77,15 @@ export const spans = sqliteTable(
     receivedAt: integer('received_at'),
     /**
      * The `sharedTextHash` of its output. Null if it has none, or if it's a tool below the root. Negative if a
-     * correction of it has no form for the root, so the span and the root are reviewed separately.
+     * correction of it can't be converted to the root's form, so the span and the root are reviewed separately.
      */
     textHash: integer('text_hash'),
     /** The observed output whose hash is `textHash`. Null if `textHash` is the hash of the span's own output. */
     textId: text('text_id'),
-    /** Whether an agent ever suggested a decision on it. If not, reading it doesn't look for suggestions. */
+    /**
+     * Whether an agent has ever suggested a decision on the span. If not, reads of the span skip the lookup for
+     * suggestions.
+     */
     hasSuggestions: integer('has_suggestions', { mode: 'boolean' }).notNull().default(false),
   },
   table => [

@@ -1,6 +1,6 @@
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
-/** The progress of a pass that cron makes in pieces. */
+/** The progress of a pass that cron does in pieces. */
 export const sweeps = sqliteTable('sweeps', {
   name: text('name').primaryKey(),
   /** Where the next piece begins; '' at the start of a pass. */

@@ -61,7 +61,7 @@ export const guidelines = sqliteTable(
   table => [primaryKey({ columns: [table.projectKey, table.stepId] })],
 )
 
-/** Every activation. Shows which version was active at a given time and when the current one was activated. */
+/** Every activation. Shows which version was active at a given time, and when the current version was activated. */
 export const textActivations = sqliteTable(
   'text_activations',
   {
@@ -73,8 +73,8 @@ export const textActivations = sqliteTable(
 )
 
 /**
- * The result of a look at a prompt's active version: its decisions compared with the previous version's. Decisions that
- * are deleted later don't change a row.
+ * The result of one look by a watch at a prompt's active version. Compares the decisions on this version with those on
+ * the previous version. A row doesn't change when decisions are deleted later.
  */
 export const watchLooks = sqliteTable(
   'watch_looks',
@@ -82,17 +82,17 @@ export const watchLooks = sqliteTable(
     textKey: integer('text_key').notNull(),
     /** The key of the activation in `textActivations`. A text has only one activation at any given time. */
     activatedAt: integer('activated_at').notNull(),
-    /** How many decisions on the new version it counts. */
+    /** How many decisions on the new version the look counts. */
     look: integer('look').notNull(),
-    /** The time of the last of these decisions. Decisions on the previous version count up to then. */
+    /** The time of the last of these decisions. Decisions on the previous version are counted up to that time. */
     lookedAt: integer('looked_at').notNull(),
     accepted: integer('accepted').notNull(),
-    /** The decisions on the previous version. */
+    /** The number of decisions on the previous version. */
     decidedBefore: integer('decided_before').notNull(),
     acceptedBefore: integer('accepted_before').notNull(),
     /** How many decisions name each error type: a JSON array of `[error type, before, after]`. */
     errorTypes: text('error_types', { mode: 'json' }).$type<[string, number, number][]>().notNull(),
-    /** The activation by which the service reactivated the previous version because of this look. */
+    /** When the service reactivated the previous version because of this look. This is the key of that activation. */
     rolledBackAt: integer('rolled_back_at'),
   },
   table => [primaryKey({ columns: [table.textKey, table.activatedAt, table.look] })],

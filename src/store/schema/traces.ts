@@ -11,7 +11,9 @@ import { TRACE_STATUSES } from '../../domain/trace-status.ts'
 export const traces = sqliteTable(
   'traces',
   {
-    /** From `newKeys`, and never reused, because a late write or purge with this key must not hit another trace. */
+    /**
+     * Created by `newKeys` and never reused, because a late write or purge with this key must not affect another trace.
+     */
     key: integer('key').primaryKey(),
     /** UUIDv5 of `trace:<trace_id>` in the project. */
     id: text('id').notNull(),
@@ -29,26 +31,30 @@ export const traces = sqliteTable(
     metadata: text('metadata', { mode: 'json' }).$type<JsonObject>().notNull(),
     /** The metadata fields that completing calls set. Running calls don't overwrite them. */
     completedFields: text('completed_fields', { mode: 'json' }).$type<readonly string[]>().notNull(),
-    /** Changes with every write of this row. A write based on an earlier read compares it first. */
+    /**
+     * Changes with every write of this row. A write that is based on an earlier read first checks that the revision is
+     * the same.
+     */
     revision: text('revision').notNull(),
     receivedAt: integer('received_at').notNull(),
     updatedAt: integer('updated_at').notNull(),
     deletedAt: integer('deleted_at'),
     /**
-     * When cron sends the purge of a deleted trace again, unless a job gets to it first. Null while the trace exists.
+     * When cron queues the purge of a deleted trace again, unless a job has purged the trace by then. Null while the
+     * trace exists.
      */
     purgeDueAt: integer('purge_due_at'),
     /**
-     * 0 once every span with an output has a review. The search for reviewable spans then skips the trace. 2 if it has
-     * spans without a review, but the project's policy selects none of them, so the queue also skips it; any write that
-     * may change this sets it back to 1 (`reopenTraces` and `needsReview`). Don't read the column itself, which maps 2
-     * to false.
+     * 1 if the trace may have spans to review. 0 once every span with an output has a review: the search for reviewable
+     * spans then skips the trace. 2 if the trace has spans without a review, but the project's policy selects none of
+     * them: the queue then also skips the trace. Any write that may change this sets the value back to 1
+     * (`reopenTraces` and `needsReview`). Don't read the column directly, because it maps 2 to false.
      */
     needsReview: integer('needs_review', { mode: 'boolean' }).notNull().default(true),
     /** Whether any of its feedback is negative. */
     isNegative: integer('is_negative', { mode: 'boolean' }).notNull().default(false),
     /**
-     * Whether a client posted the trace, in which case the client's values win. False if it's only known from
+     * Whether a client posted the trace, in which case the client's values win. False if the trace is known only from
      * telemetry.
      */
     isPosted: integer('is_posted', { mode: 'boolean' }).notNull().default(true),
@@ -64,8 +70,8 @@ export const traces = sqliteTable(
      */
     itemsDueAt: integer('items_due_at'),
     /**
-     * For a deleted trace, whether its purge subtracts its decisions from the counts. If a trace expires, the counts
-     * stay the same.
+     * For a deleted trace, whether the purge subtracts the trace's decisions from the counts. False if the trace
+     * expired.
      */
     isUncounted: integer('is_uncounted', { mode: 'boolean' }).notNull().default(false),
   },
@@ -73,7 +79,7 @@ export const traces = sqliteTable(
     uniqueIndex('traces_by_id').on(table.id).where(isNull(table.deletedAt)),
     index('traces_by_time').on(table.projectKey, table.timestamp, table.id).where(isNull(table.deletedAt)),
     index('traces_by_name').on(table.projectKey, table.name, table.timestamp, table.id).where(isNull(table.deletedAt)),
-    // Only traces in flight. D1 doesn't bill the index write when a completed trace leaves the index.
+    // Contains only running traces. D1 doesn't bill the index write when a completed trace leaves the index.
     index('traces_running')
       .on(table.projectKey, table.status, table.timestamp, table.id)
       .where(sql`${table.deletedAt} is null and ${table.status} = 'running'`),

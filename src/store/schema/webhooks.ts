@@ -25,7 +25,7 @@ export const webhooks = sqliteTable(
     format: text('format', { enum: WEBHOOK_FORMATS }).notNull(),
     includesValues: integer('includes_values', { mode: 'boolean' }).notNull(),
     description: text('description').notNull(),
-    /** The service's own address when it was created or changed, for links into the app. */
+    /** The service's address when the webhook was created or last changed, for links into the app. */
     origin: text('origin').notNull(),
     /** When the replaced secret stops signing. Null if none was replaced. */
     oldSecretUntil: integer('old_secret_until'),
@@ -34,12 +34,15 @@ export const webhooks = sqliteTable(
     disabledReason: text('disabled_reason', { enum: DISABLED_REASONS }),
     /** The first failure after the last success. Null if the last attempt was a success. */
     failingSince: integer('failing_since'),
-    /** How many failures in a row caused the current pause, and when the pause ends. */
+    /** How many consecutive failures caused the current pause, and when the pause ends. */
     restCount: integer('rest_count').notNull(),
     restsUntil: integer('rests_until'),
-    /** When a run has to look at its deliveries. Null if none is pending. */
+    /** When a run has to look at the webhook's deliveries. Null if no delivery is pending. */
     dueAt: integer('due_at'),
-    /** When the lease of the run that sends to it ends. Until then, other runs leave it alone. Null if there's none. */
+    /**
+     * When the lease of the run that sends to the webhook ends. Until then, other runs don't send to it. Null if there
+     * is no such run.
+     */
     busyUntil: integer('busy_until'),
     createdAt: integer('created_at').notNull(),
     updatedAt: integer('updated_at').notNull(),
@@ -53,8 +56,8 @@ export const webhooks = sqliteTable(
 )
 
 /**
- * The outbox: events in projects with a webhook that subscribes to them. Each row is written in the batch of its
- * change. It contains no values from traces; deliveries read the values when they're sent.
+ * The outbox: events in projects with a webhook that subscribes to them. Each row is written in the same batch as the
+ * change that it reports. It contains no values from traces; they're read when a delivery is sent.
  */
 export const webhookEvents = sqliteTable(
   'webhook_events',
@@ -69,14 +72,14 @@ export const webhookEvents = sqliteTable(
     type: text('type').notNull(),
     /** The trace that the event is about; purging the trace removes the event. Null if it isn't about a trace. */
     traceKey: integer('trace_key'),
-    /** The id of what the event is about: a review, feedback, a span, and so on. */
+    /** The id of the event's subject: a review, feedback, a span, and so on. */
     subjectId: text('subject_id').notNull(),
     /** Who caused it: a user's id, or the id of a key that has no user. Null: the service. */
     actorId: text('actor_id'),
     at: integer('at').notNull(),
-    /** The rest of the payload: ids and enumerated words, as a JSON object. */
+    /** The rest of the payload, as a JSON object that contains only ids and enum values. */
     data: text('data').notNull(),
-    /** Whether it still has to be turned into deliveries. */
+    /** Whether the event's deliveries still have to be created. */
     isNew: integer('is_new', { mode: 'boolean' }).notNull(),
   },
   table => [
@@ -94,11 +97,13 @@ export const webhookDeliveries = sqliteTable(
     webhookKey: integer('webhook_key').notNull(),
     sequence: integer('sequence').notNull(),
     state: text('state', { enum: DELIVERY_STATES }).notNull(),
-    /** The attempts that have begun since it was created or replayed. */
+    /** The number of attempts that have begun since the delivery was created or replayed. */
     attempts: integer('attempts').notNull(),
-    /** When the next attempt may begin; while one is under way, when its lease ends. Null if none is left. */
+    /**
+     * When the next attempt may begin or, during an attempt, when its lease ends. Null if there are no more attempts.
+     */
     nextAttemptAt: integer('next_attempt_at'),
-    /** The run that holds it. */
+    /** Identifies the run that is sending the delivery. */
     leaseToken: text('lease_token'),
     /** The last attempt: when it began, how long it took, and the response's status. */
     attemptedAt: integer('attempted_at'),

@@ -30,7 +30,7 @@ interface SpanKeys {
   spanId: string
 }
 
-/** Which of the traces' spans to read: only these, or all of them. For a single trace, all spans after an id. */
+/** Which of the traces' spans to read: only these; all of them; or, for a single trace, all spans after an id. */
 type Chosen = { only: readonly SpanKeys[] } | { after: string | undefined }
 
 const bytesOf = (column: SQLiteColumn, name: string) => sql<number | null>`octet_length(${column})`.as(name)
@@ -128,17 +128,14 @@ export async function readHeads(
   }
 }
 
-/** How many traces were read in full by a statement that stops after `SEARCHED_ROWS_AT_ONCE`. */
+/** How many traces were read in full by a statement that stops after `SEARCHED_ROWS_AT_ONCE` rows. */
 function countComplete(searched: readonly TraceKeys[], rows: readonly { traceKey: number }[]): number {
   if (rows.length < SEARCHED_ROWS_AT_ONCE) return searched.length
   const last = rows.at(-1)?.traceKey
   return searched.findIndex(({ key }) => key === last)
 }
 
-/*
- * These statements don't sort, because a sort would read all rows first. Rows are already in the order of traces and
- * ids.
- */
+/* These statements don't sort, because a sort would read all rows first. Rows are already ordered by trace and id. */
 
 const from = (searched: readonly TraceKeys[]) =>
   TRACES.from(TRACES.encodeAll(searched.map(({ key, rootSpanId }) => ({ key, rootSpanId }))))

@@ -16,30 +16,30 @@ import { findIn, readTexts, type SpanTexts, sizeOf, type TextMatch } from './tex
 export interface Group<Item, Place> {
   item: Item
   texts: readonly SpanTexts[]
-  /** Where to continue after them. */
+  /** Where to continue after these values. */
   end: Place
 }
 
-/** An item that isn't a hit, and what a search didn't read of it. */
+/** An item that isn't a hit, and which parts of it a search didn't read. */
 export interface Missed<Item> {
   item: Item
   beginnings: number
   isLeftOut: boolean
 }
 
-/** What a search didn't read of items that aren't hits. */
+/** Which parts of items that aren't hits a search didn't read. */
 export interface Unsearched {
   /** How many values in R2 were searched only at their beginnings. */
   beginnings: number
-  /** Whether an item has more values, observations, or comments than a search reads. */
+  /** Whether any item has more values, observations, or comments than a search reads. */
   isLeftOut: boolean
 }
 
-/** One page of a search: reads and searches values until the page has to end. */
+/** One page of a search. Reads and searches values until the page has to end. */
 export class SearchPage<Item, Place> {
   /** The items with a match, in the order of the list. */
   readonly hits = new Map<Item, TextMatch[]>()
-  /** Where the search continues. Undefined before it has begun. */
+  /** Where the search continues. Undefined until the search has begun. */
   end: Place | undefined
   #isOver = false
   readonly #store: Store
@@ -76,7 +76,7 @@ export class SearchPage<Item, Place> {
     }
   }
 
-  /** Whether the page may read more. Call it only if there is more. */
+  /** Whether the page may read more. Call this only if there is more to read. */
   goesOn(): boolean {
     // A page that ends early is better than a 503.
     const isShortOfTime = this.#store.deadline.remainingMs() < STORE_ATTEMPT_MS
@@ -136,7 +136,7 @@ export function mergeFound<Item, Place>(
   order: { limit: number; placeOf: (item: Item) => Place; compare: (one: Place, other: Place) => number },
 ): { items: Item[]; nextPlace: Place | null } & Unsearched {
   const { items, nextPlace } = mergePages(pages, order)
-  // The next page looks at the other items again.
+  // The next page searches the other items again.
   const isOnPage = ({ item }: Missed<Place>) => nextPlace === null || order.compare(item, nextPlace) <= 0
   const missed = pages.flatMap(page => page.missed).filter(each => pages.length === 1 || isOnPage(each))
   return {
@@ -147,19 +147,19 @@ export function mergeFound<Item, Place>(
   }
 }
 
-/** How much of a page a group takes. */
+/** How much of a page's limit a group uses up. */
 export const sizeOfGroup = ({ texts }: Group<unknown, unknown>): number =>
   texts.reduce((sum, each) => sum + sizeOf(each), 0)
 
 type Parents = ReadonlyMap<string, string | undefined>
 
-/** The first matches. A pipeline's steps often pass on the same text, which is shown once. */
+/** The first matches. A pipeline's steps often pass on the same text, so repeated matches are shown only once. */
 function distinct(matches: readonly TextMatch[], parents: Parents): TextMatch[] {
   const repeated = Map.groupBy(matches, ({ field, snippet }) => `${field} ${snippet}`)
   return [...repeated.values()].flatMap(some => origin(some, parents) ?? []).slice(0, MAX_MATCHES)
 }
 
-/** The match in the step that wrote an output, rather than in a step above it that passes the output on. */
+/** For an output, the match in the step that wrote it, rather than in a step above that only passes it on. */
 function origin(repeated: readonly TextMatch[], parents: Parents): TextMatch | undefined {
   const above = new Set(repeated.map(({ spanId }) => parents.get(spanId)))
   const isOrigin = ({ spanId }: TextMatch) => parents.get(spanId) !== undefined && !above.has(spanId)

@@ -19,13 +19,13 @@ import { type Heads, readHeads } from './heads.ts'
 import { type FoundPage, type Group, mergeFound, SearchPage, type Unsearched } from './page.ts'
 import { commentsOf, type TextMatch, textsOf } from './texts.ts'
 
-/** A page of a search of spans. */
+/** A page of a span search. */
 interface FoundSpans<Place> extends Unsearched {
   spans: (LocatedSpan & { matches: readonly TextMatch[] })[]
   nextPlace: Place | null
 }
 
-/** A span without its values, and its matches. */
+/** A matching span without its values, and its matches. */
 type Hit<Item> = InShard<Item> & { matches: readonly TextMatch[] }
 
 /** Like `FoundSpans`, without the spans' values. */
@@ -39,7 +39,7 @@ interface PageQuery<Place> {
   after: Place | undefined
 }
 
-/** How many spans are searched at once. Twice as many rarely fit in a round trip. */
+/** How many spans are searched at a time. Twice as many would rarely fit in a round trip. */
 const SPANS_AT_ONCE = 200
 
 /**
@@ -92,7 +92,7 @@ async function findSpanHitsIn(
   return foundOf(store, page, limit, end)
 }
 
-/** The page of a search that has reached the place `goesOnAt`. */
+/** The results of a page. If the page had room for more, the search continues at `goesOnAt`. */
 function foundOf<Item extends Place, Place>(
   { shard }: Store,
   { hits, isOver, end, missed }: SearchPage<Item, Place>,
@@ -104,7 +104,9 @@ function foundOf<Item extends Place, Place>(
   return { items, nextPlace: last ?? (isOver ? end : goesOnAt) ?? null, missed }
 }
 
-/** The first places, in at most 500 traces. Adds these traces to `traces`. */
+/**
+ * The first places, up to a total of 500 traces, including those already in `traces`. Adds the new traces to `traces`.
+ */
 function withinTraces(places: readonly ListedPlace[], traces: Set<number>): ListedPlace[] {
   const within: ListedPlace[] = []
   for (const place of places) {
@@ -154,7 +156,7 @@ interface Candidate {
   spanId: string
 }
 
-/** Searches spans in their order, as far as the page goes. */
+/** Searches spans in order until the page has to end. */
 async function searchIn<Item extends Candidate & Place, Place>(
   store: Store,
   project: Project,
@@ -195,7 +197,7 @@ function groupsOf<Item extends Candidate & Place, Place>(
   })
 }
 
-/** The spans of hits with their matches, as many as are shown, and the place to continue from. */
+/** The hits' spans that were shown, with their matches, and the place to continue from. */
 function shownHits<Item extends { matches: readonly TextMatch[] }, Place>(
   hits: readonly (Item & Place)[],
   { shown, count }: { shown: readonly { item: Item; shown: LocatedSpan }[]; count: number },

@@ -14,7 +14,7 @@ import type { CommentHead, ObservationHead, SpanHead } from './heads.ts'
 
 export const MATCHED_FIELDS = ['input', 'output', 'approvedOutput', 'state', 'name', 'stepId', 'comment'] as const
 
-/** A match in a span, or in the name of its trace. */
+/** A match in a span or in the name of the span's trace. */
 export interface TextMatch {
   spanId: string
   field: (typeof MATCHED_FIELDS)[number]
@@ -31,7 +31,7 @@ interface Source {
   bytes: number
 }
 
-/** The values to search in one span, before any is read. */
+/** The values to search in one span, before any of them is read. */
 export interface SpanTexts {
   spanId: string
   /** Undefined for a trace's root. */
@@ -39,7 +39,7 @@ export interface SpanTexts {
   names: readonly (readonly [field: 'name' | 'stepId', text: string])[]
   output?: Source | undefined
   approved?: Source | undefined
-  /** The states that were sent with the span. */
+  /** The state that was sent with the span. */
   given?: Source | undefined
   state: readonly [key: string, value: Source][]
   inputs: readonly Source[]
@@ -91,7 +91,7 @@ const valuesOf = ({ output, approved, given, state, inputs, comments }: SpanText
 
 const bytesOf = ({ bytes }: Source): number => bytes + SEARCHED_ROW_BYTES
 
-/** How much a span's values add to a page. Only its first values are read, up to the page's limit. */
+/** How much of a page's limit a span's values use up. Values beyond the limit aren't read. */
 export const sizeOf = (texts: SpanTexts): number =>
   Math.min(
     MAX_SEARCHED_BYTES,
@@ -101,7 +101,7 @@ export const sizeOf = (texts: SpanTexts): number =>
 /** A value that was read: its JSON or a comment. */
 interface ReadText {
   text: string
-  /** Whether R2 holds the value, and this is only its beginning. */
+  /** Whether this is only the beginning of a value in R2. */
   isBeginning: boolean
 }
 
@@ -178,11 +178,11 @@ function statements({ database }: Store, values: readonly Source[]) {
 
 /** The matches in a span. */
 export interface Found {
-  /** One for each field and state key, and one for each comment. */
+  /** At most one for each field, state key, and comment. */
   matches: TextMatch[]
-  /** How many of its values are in R2, where only their beginnings were searched. */
+  /** How many of the span's values are in R2, so that only their beginnings were searched. */
   beginnings: number
-  /** Whether it has more values than a search reads. */
+  /** Whether the span has more values than a search reads. */
   isLeftOut: boolean
 }
 
@@ -233,7 +233,8 @@ function stateOf({ given, state }: SpanTexts, read: ReadTexts): Map<string, Read
 }
 
 /**
- * Finds the sought text in inputs as they're shown, merged. Inputs that can't be merged here are searched one by one.
+ * Finds the sought text in a span's inputs, merged as they're shown. Inputs that can't be merged here are searched one
+ * by one.
  */
 function snippetInInputs(inputs: readonly ReadText[], messageCount: number, sought: SoughtText): string | undefined {
   const isMerged = inputs.length > 1 || messageCount > 0

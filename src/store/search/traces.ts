@@ -9,13 +9,16 @@ import { type CommentHead, type Heads, readHeads, type SpanHead } from './heads.
 import { type FoundPage, type Group, mergeFound, SearchPage, sizeOfGroup, type Unsearched } from './page.ts'
 import { commentsOf, type SpanTexts, type TextMatch, textsOf } from './texts.ts'
 
-/** Where a search of traces continues: after a trace, or within it, after the span with this id in the order of ids. */
+/**
+ * Where a search of traces continues: after a whole trace, or within a trace, after the span with this id. Spans are in
+ * the order of their ids.
+ */
 export interface SearchPlace extends TracePosition {
-  /** '' after the whole trace. */
+  /** '' if the search continues after the whole trace. */
   spanId: string
 }
 
-/** Compares places in a search. A trace's spans come before the place after the whole trace. */
+/** Compares places in a search. The places within a trace come before the place after the whole trace. */
 const inOrder = (one: SearchPlace, other: SearchPlace): number =>
   newestFirst(one, other) ||
   (one.spanId === other.spanId ? 0 : other.spanId === '' || (one.spanId !== '' && one.spanId < other.spanId) ? -1 : 1)
@@ -32,10 +35,10 @@ interface FoundTraces extends Unsearched {
   nextPlace: SearchPlace | null
 }
 
-/** The place after a trace's first part, which has its root: before all ids. */
+/** The place after a trace's first part, which contains its root. It sorts before all ids. */
 const AFTER_ROOT = '0'
 
-/** How many traces' heads are requested at once. More rarely fit in a round trip. */
+/** How many traces' heads are requested at a time. More would rarely fit in a round trip. */
 const TRACES_AT_ONCE = 200
 
 interface PageQuery {
@@ -100,7 +103,10 @@ async function findHits(
 
 const placeAfter = ({ timestamp, id }: TracePosition): SearchPlace => ({ timestamp, id, spanId: '' })
 
-/** A trace's values: all at once or, if there are too many, in the order in which its spans are read. */
+/**
+ * Groups a trace's values: all in one group or, if there are too many, by span, in the order in which the spans are
+ * read.
+ */
 function groupsOf(
   traces: readonly SearchedTrace[],
   { spans, observations, comments, lastSpanId }: Heads,

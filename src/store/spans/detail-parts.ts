@@ -43,7 +43,7 @@ export interface SpanPlace {
   id: string
 }
 
-/** Converts a span to its form in the response, so its rows can be freed. */
+/** Converts a span to its form in the response, so that the memory for its rows can be freed. */
 export type Show<Shown> = (span: SpanDetail) => Shown
 
 /** The overhead of a row besides its values. */
@@ -101,16 +101,16 @@ interface PlannedTrace {
   isPosted: number
 }
 
-/** Spans in the form of the response, and where the next page begins. */
+/** Spans in their form in the response, and where the next page begins. */
 interface ReadSpans<Shown> {
   spans: Shown[]
   nextSpan: SpanPlace | null
 }
 
 /**
- * Reads the planned spans, up to `spanLimit`. If more spans follow, `planned` must contain one more than that. A page
- * of up to 2,000 spans ends when its values exceed the limit for showing them in full; a longer list switches to
- * `brief`. Returns undefined if an object is gone.
+ * Reads the planned spans, up to `spanLimit`. If more spans follow, `planned` must contain one more span than the
+ * limit. A page of up to 2,000 spans ends when its values exceed the limit for showing them in full; a longer list
+ * switches to `brief`. Returns undefined if an object is gone.
  */
 export async function readParts<Shown extends { bytes: number }>(
   store: Store,
@@ -141,7 +141,7 @@ async function readSpans<Shown extends { bytes: number }>(
   let [valueBytes, answerBytes] = [0, 0]
   const page = () => ({ spans: shown, nextSpan: last ? placeOf(trace, last) : null })
   const bytesOf = (span: PlannedSpan) => (mode === 'brief' ? span.briefBytes : span.wholeBytes)
-  // An isolate's memory holds several parts.
+  // The memory of an isolate can hold several parts.
   for (const part of inPieces(planned.slice(0, limit), DETAIL_PART_BYTES, bytesOf, DETAIL_PART_SPANS)) {
     // A partial page is better than a 503.
     if (last && store.deadline.remainingMs() < STORE_ATTEMPT_MS) return page()

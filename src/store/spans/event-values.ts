@@ -5,7 +5,10 @@ import { foldSpans } from './fold-spans.ts'
 import { spanQueries, toLocatedRows } from './located-rows.ts'
 import { inputOf } from './span-detail.ts'
 
-/** A span's input and output. A value that's too large is only a preview. Undefined if there is no value. */
+/**
+ * A span's input and output. A value that's too large is replaced by a preview. A value that doesn't exist is
+ * undefined.
+ */
 interface SpanValues {
   input: ShownValue | undefined
   output: ShownValue | undefined

@@ -22,7 +22,7 @@ export interface ExportedSpan {
   /** '' for a span without a parent. */
   parentId: string
   stepId: string
-  /** Its fraction orders spans that began in the same millisecond. */
+  /** The fraction orders spans that began in the same millisecond. */
   timestamp: number
   durationMs: number
   status: SpanStatus | null
@@ -37,11 +37,11 @@ export interface ExportedSpan {
   outputRevision: string | null
   /** The `sharedTextHash` of the output. Null for a tool below the root. */
   textHash: number | null
-  /** Whether the pipeline names the step itself. */
+  /** Whether the pipeline named the step explicitly. */
   isNamed: boolean
   /** JSON by state key. */
   state: readonly (readonly [key: string, json: string])[]
-  /** The prompt that it used. Null if it isn't a step that uses one. */
+  /** The prompt that the span used. Null if the span isn't a step that uses a prompt. */
   prompt: { id: string | null; name: string | null; number: number | null } | null
   /** If a span is exported several times, the greatest revision wins. A repeated export has the same revision. */
   exportRevision: string
@@ -78,9 +78,9 @@ export const SPANS = rowSet([
 const { row } = SPANS
 
 /**
- * Inserts the `rows` of `SPANS`. Each must match its trace's key and id, because another trace may have drawn the same
- * key in the meantime. If the span exists, the export with the greatest revision wins. If the span is a client's, an
- * export only fills in fields that the client left out.
+ * Inserts the `rows` of `SPANS`. Each row must match its trace's key and id, because another trace may have taken the
+ * same key in the meantime. If the span exists, the export with the greatest revision wins. If a client sent the span,
+ * an export only fills in fields that the client left out.
  */
 export const upsertSpans = (store: Store, rows: string, now: number): D1PreparedStatement =>
   upsert.with(store.database, { organizationKey: store.organization.key, rows, now })
@@ -117,7 +117,7 @@ const upsert = new Template(database => {
             and not ${isOnOtherTrace(BOUND_LATER, spans, {
               id,
               traceUuid: sql`${traces.id}`,
-              // A client can compute the id and use it for its own span before this one arrives.
+              // A client can compute the id and use it for a span of its own before this span arrives.
               which: sql`elsewhere.export_revision is not null`,
             })}`,
       ),
@@ -160,13 +160,13 @@ const usesPrompt = sql`${row.usesPrompt} = 1`
 /** The project's prompt that a span names. Null if there is none. */
 const namedPrompt = promptOfStep(traces.projectKey, row.promptName)
 
-/** The prompt's name if the project has the named prompt, or else the span's own step. */
+/** The name of the prompt that the span names, if the project has the prompt. Otherwise, the span's own step. */
 const stepId = sql`case when ${usesPrompt} and ${namedPrompt} is not null
   then ${row.promptName} else ${row.stepId} end`
 
 /**
- * The version that a span used: the one that it names by id or by prompt name and number, or else the one that was
- * active when it began.
+ * The version that a span used: the version that the span names by id, or by prompt name and number. Otherwise, the
+ * version that was active when the span began.
  */
 const promptVersionId = sql`case when ${usesPrompt} then coalesce(
     (select ${textVersions.id} from ${textVersions} cross join ${versionedTexts}

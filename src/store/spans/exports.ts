@@ -43,15 +43,15 @@ export interface ExportedTrace {
 export interface SavedExport {
   /** The ids of spans that belong to another trace in the organization. */
   onOtherTrace: ReadonlySet<string>
-  /** The metadata fields that no longer fit, keyed by trace id. */
+  /** The metadata fields that were left out because they no longer fit, keyed by trace id. */
   leftFields: ReadonlyMap<string, string[]>
 }
 
 /**
  * Stores an export: creates the traces that don't exist and writes their spans. Takes one read, the R2 writes for large
- * values, and one batch of writes, regardless of the number of spans. Takes more rounds only if someone else wrote the
- * same traces in the meantime. The result doesn't depend on the order or number of deliveries. Trace ids must be
- * unique.
+ * values, and one batch of writes, regardless of the number of spans. Repeats them only if someone else wrote the same
+ * traces in the meantime. The result doesn't depend on the order in which exports arrive, or on how often they're
+ * repeated. Trace ids must be unique.
  */
 export async function saveExport(
   store: Store,
@@ -93,7 +93,7 @@ async function mergeIntoStored(
 ): Promise<Merge[]> {
   const ids = exported.map(({ id }) => id)
   const found = new Map((await findTraces(store, ids)).map(trace => [trace.id, trace]))
-  // Each attempt draws keys from another millisecond, so it can't draw the same taken keys again.
+  // Each attempt draws keys from a different millisecond, so it can't draw keys that turned out to be taken.
   const drawn = newKeys(now + losses, exported.length, store.keyLane)
   return exported.map((trace, index) => {
     const before = found.get(trace.id)
@@ -130,7 +130,7 @@ async function writeMerges(store: Store, project: PlacedProject, merges: readonl
       ),
     ].flatMap(({ items, json }) => insertTraces(store, project, items, json, revision)),
     ...[...chunkRows(updates, encodeUpdate, updateBytes)].flatMap(chunk => updateStatements(store, chunk, revision)),
-    // The other traces get a new `updatedAt` in any case.
+    // The statements above already give the other traces a new `updatedAt`.
     ...(unchanged.length > 0 ? [touchTraces(store, isLive(store, hasIdIn(unchanged), hasNewSpans(places)), now)] : []),
     ...[...chunkRows(rows, SPANS.encode)].map(({ json }) => upsertSpans(store, json, now)),
     ...(rootless.length > 0 ? [removeIdleRoots(store, isLive(store, hasIdIn(rootless)))] : []),
@@ -180,7 +180,10 @@ const outputOf = (trace: ExportedTrace, { id, output, outputRevision }: Exported
 
 const withFields = async (merge: Merge) => ({ ...merge, fields: await searchableFields(merge.state.metadata) })
 
-/** The statements that create traces with their searchable fields, unless someone else created them in the meantime. */
+/**
+ * The statements that create traces and their searchable fields, unless someone else created the traces in the
+ * meantime.
+ */
 function insertTraces(
   store: Store,
   project: PlacedProject,
@@ -205,7 +208,7 @@ function insertTraces(
 const traceRowOf = (store: Store, project: PlacedProject, { key, trace, state, now }: Merge): readonly unknown[] =>
   newTraceRow({ key, ...trace, state, now, endsAt: endOfCreation(store, project, trace.id) })
 
-/** Places the spans' values and builds their rows. */
+/** Stores the spans' large values in R2 and builds the spans' rows. */
 async function rowsOf(store: Store, merges: readonly Merge[]) {
   const drafts = merges.flatMap(({ trace, key }) =>
     trace.spans.map(span => {
@@ -244,10 +247,13 @@ async function rowsOf(store: Store, merges: readonly Merge[]) {
   })
 }
 
-/** The exported spans' traces and ids, and the revisions of their exports. */
+/** The exported spans' trace keys and ids, and the revisions of their exports. */
 const PLACES = rowSet(['traceKey', 'id', 'exportRevision'])
 
-/** Whether a trace gets a new span or a later export of a span. Must run before the spans are written. */
+/**
+ * Whether a trace gets a new span or a newer export of a span. This condition must be evaluated before the spans are
+ * written.
+ */
 const hasNewSpans = (places: string): SQL => sql`${traces.key} in (
   select ${PLACES.row.traceKey} from ${PLACES.from(places)}
   left join ${spans} on ${spans.id} = ${PLACES.row.id} and ${spans.traceKey} = ${PLACES.row.traceKey}
@@ -261,7 +267,7 @@ const countStored = (places: string): SQL => sql`(
   where ${spans.id} = ${PLACES.row.id} and ${spans.traceKey} = ${PLACES.row.traceKey}
   group by ${spans.traceKey}) as stored`
 
-/** Finds the spans that aren't stored even after the write. */
+/** Finds the spans that aren't stored after the write. */
 async function findRefused(store: Store, merges: readonly Merge[]): Promise<string[]> {
   const places = merges.flatMap(({ trace, key }) => trace.spans.map(({ id }) => ({ id, traceKey: key })))
   const { row } = SPAN_PLACES

@@ -7,7 +7,7 @@ import type { VoteRow } from './vote-rows.ts'
 export interface SpanRows {
   traces: readonly { key: number; rootSpanId: string; isPosted: number }[]
   spans: readonly SpanRow[]
-  /** Rows from `chosenObservations` also contain the total numbers of inputs and states. */
+  /** If the rows come from `chosenObservations`, they also contain the total numbers of inputs and states. */
   observations: readonly (ObservationRow & { inputs?: number; states?: number })[]
   decisions: readonly DecisionRow[]
 }
@@ -21,7 +21,7 @@ export interface FoldedSpan {
   /** How many of the last inputs are messages of one conversation. */
   messageCount: number
   output: FoundValue | undefined
-  /** The id of the last output's observation, or the revision of an output given to the span itself. */
+  /** The id of the observation with the last output or, if the output was given to the span itself, its revision. */
   outputRevision: string
   state: [key: string, value: FoundValue][]
   /** The last decision, whether or not it's current. */
@@ -29,7 +29,7 @@ export interface FoldedSpan {
   approved: FoundValue | undefined
   /** The votes, if they were read with the span. */
   votes?: readonly VoteRow[] | undefined
-  /** The fields with values that weren't even read. */
+  /** The fields that have values of which not even a preview was read. */
   leftOut: readonly ('input' | 'state')[]
 }
 

@@ -75,8 +75,8 @@ export const isLocatedRoot = (located: SQL): SQL =>
   sql`(root.id, root.trace_key) in (select located.span_id, located.trace_key from ${located} as located)`
 
 /**
- * The live traces of spans. Ids of roots and of telemetry spans can be computed, so another trace's span may have taken
- * one before the root or telemetry span existed. The root or telemetry span wins.
+ * The live traces of spans. Ids of roots and of telemetry spans can be computed, so a span in another trace may have
+ * taken such an id before the root or telemetry span existed. The root or telemetry span wins.
  */
 export const locatedSpans = (store: Store, ids: readonly string[]): SQL => sql`(
   select item.value as span_id, (

@@ -24,8 +24,8 @@ export interface LocatedSpan extends SpanDetail {
 }
 
 /**
- * Finds a span of a live trace, with as much of its values as fits in a response. Takes one round trip, one more for a
- * root that shows another span's correction, and R2 reads for large values.
+ * Finds a span of a live trace, with as much of its values as fits in a response. Takes one round trip, more if the
+ * span is a root that shows another span's correction, suggestions, or votes, and R2 reads for large values.
  */
 export const findSpan = (store: Store, id: string): Promise<LocatedSpan | undefined> =>
   readUntilWhole(store, async () => {
@@ -44,12 +44,12 @@ export const findSpan = (store: Store, id: string): Promise<LocatedSpan | undefi
 interface SpansOfPage {
   /** Keyed by id. Deleted spans are missing. */
   found: Map<string, LocatedSpan>
-  /** How many of the ids were read. The values of more spans wouldn't fit in the page. */
+  /** How many of the ids were read. The values of further spans wouldn't fit on the page. */
   count: number
 }
 
 /**
- * Finds spans of live traces by id, as many as fit on a page, or in `maxBytes`, but at least one. Takes one round trip,
+ * Finds spans of live traces by id: at least one, and as many as fit on a page or in `maxBytes`. Takes one round trip,
  * and R2 reads for large values. If the values stored in rows don't fit, tries again with half as many ids.
  */
 export async function findSpans(

@@ -11,7 +11,7 @@ import { joinedSpanId } from '../traces/span-ids.ts'
 /** An observation as a client sent it. */
 interface ListedObservation {
   id: string
-  /** The span that the observation names, if it exists, or else the root. */
+  /** The span that the observation names or, if that span doesn't exist, the root. */
   spanId: string
   type: ObservationType
   stateKey: string | null
@@ -20,12 +20,12 @@ interface ListedObservation {
   receivedAt: number
 }
 
-/** A position in the order in which observations fold. */
+/** A position in the order in which observations are folded. */
 type ObservationPlace = Pick<ListedObservation, 'timestamp' | 'receivedAt' | 'id'>
 
 /**
- * A page of a live trace's observations in the order in which they fold, each in full regardless of size. The page ends
- * before the observation that would make it exceed 8 MiB. Undefined if there is no such trace.
+ * A page of a live trace's observations, in the order in which they're folded, each in full regardless of its size. The
+ * page ends before the observation that would make it exceed 8 MiB. Undefined if there is no such trace.
  */
 export const listObservations = (store: Store, traceUuid: string, page: ObservationPage) =>
   readUntilWhole(store, () => readPage(store, traceUuid, page))

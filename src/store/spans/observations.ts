@@ -30,9 +30,9 @@ export type ObservationOutcome = 'stored' | 'trace_missing' | 'span_on_other_tra
 
 /**
  * Stores each observation whose trace exists. If an id is repeated, the first observation is kept. Small observations
- * take one round trip and one row each, or two rows for a span's first output. If some observations that name a span
- * are rejected, takes one more round trip. `span_on_other_trace`: the observation's span belongs to another live trace
- * of the organization. If several drafts have the same id, the first one that isn't refused is stored.
+ * take one round trip and one row each, or two rows for a span's first output. Takes one more round trip if
+ * observations that name a span are refused. `span_on_other_trace`: the observation's span belongs to another live
+ * trace of the organization. If several drafts have the same id, the first one that isn't refused is stored.
  */
 export async function addObservations(
   store: Store,
@@ -70,7 +70,7 @@ export async function addObservations(
     await markStale(store, inReviewed, drafts[0]?.receivedAt ?? 0)
     await settleTraces(store, rows, isNullAmong ? outputs.map(({ draft }) => draft.traceUuid) : [])
   }
-  // A draft that repeats a refused draft's id may be the first one that can be stored.
+  // A draft may be storable even though an earlier draft with the same id was refused.
   const refused = placed.filter(({ draft }) => !stored.has(keyOf(draft)))
   const namesSpans = refused.some(({ draft }) => draft.spanId !== null)
   const { onOtherTrace, again } = namesSpans ? await findReasons(store, refused) : NONE_REFUSED
@@ -153,11 +153,12 @@ const insertion = new Template(database =>
               where stored.trace_key = ${traces.key} and stored.id = ${row.id}))`,
       ),
     )
-    // Changes nothing but returns the row, which distinguishes a repeated observation from a missing trace.
+    // Changes nothing, but makes the statement return the row. This distinguishes a repeated observation from a missing
+    // trace.
     .onConflictDoUpdate({ target: [observations.traceKey, observations.id], set: { id: sql`excluded.id` } })
     .returning({
       ...named({ id: observations.id, spanId: observations.spanId, type: observations.type }),
-      // The trace's fields, in one lookup.
+      // Reads the trace's fields in one lookup.
       trace: sql<string>`(
         select json_object('traceUuid', ${traces.id}, 'isPosted', ${traces.isPosted}, 'isGeneric', ${traces.isGeneric},
           'isOpen', ${isOpenForReview}, 'isReviewed', observations.type = 'output' and exists (
@@ -170,8 +171,8 @@ const insertion = new Template(database =>
 const OUTPUTS = rowSet(['traceUuid', 'id'])
 
 /**
- * The last of the `outputs` (rows of `OUTPUTS`) of each span, among those of one kind. If an id is repeated, the stored
- * data counts, which may be of a different kind.
+ * Each span's last output of the given `kind` among `outputs` (rows of `OUTPUTS`). If an id is repeated, only the
+ * stored data matters, which may be of a different kind.
  */
 const lastOutputs = (kind: SQL) => sql`(
   select trace_key, span_id, timestamp, received_at, id, text_hash from (
@@ -188,7 +189,9 @@ const lastOutputs = (kind: SQL) => sql`(
 
 const isOfLast = sql`${spans.id} = last.span_id and ${spans.traceKey} = last.trace_key`
 
-/** Whether an output follows those that the span already has. A span's own output comes before all observed outputs. */
+/**
+ * Whether an output comes after those that the span already has. A span's own output comes before all observed outputs.
+ */
 const isLater = sql`(${spans.hasOutput} = 0 or ${spans.textId} is null
   or (last.timestamp, last.received_at, last.id) > (
     select known.timestamp, known.received_at, known.id from ${observations} known
@@ -219,7 +222,7 @@ interface StoredObservation {
   traceUuid: string
   isPosted: boolean
   isGeneric: boolean
-  /** Whether the queue looks for its spans. */
+  /** Whether the queue searches the trace for spans. */
   isOpen: boolean
   /** Whether this is an output in a trace with reviewed spans. */
   isReviewed: boolean

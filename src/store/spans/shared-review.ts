@@ -39,7 +39,7 @@ import { NO_VOTES, readVotes, type ShownVotes } from './votes.ts'
 import { fetchOutputs } from './whole-outputs.ts'
 
 /*
- * A root that has the text of a span below it isn't reviewed itself. Instead, it shows that span's review, in the
+ * A root with the same text as a span below it isn't reviewed itself. Instead, it shows that span's review, in the
  * root's own form. See `domain/shared-text.ts`.
  */
 
@@ -96,7 +96,7 @@ type SharingRow = SelectResultFields<typeof sharingFields>
 export const sharingSpans = ({ database }: Store, ofRoots: SQL) =>
   database
     .select(sharingFields)
-    // Limit the rows before looking up the rest: a loop can repeat a text many times.
+    // Limit the rows before looking up the other fields, because a loop can repeat the same text many times.
     .from(
       sql`(select root.id as root_id, below.id, below.trace_key from ${spans} root cross join ${spans} below
         where ${ofRoots} and ${sharesTextWith('root', 'below')}
@@ -114,9 +114,9 @@ export interface SharedReview {
   review: SpanReview | undefined
   claims: readonly SpanClaim[]
   assignees: readonly Assignment[]
-  /** How many people review it, unless its votes say otherwise. */
+  /** How many people review the span, unless its votes require a different number. */
   reviewers: number
-  /** Whether anybody voted on it, or an agent ever suggested a decision. */
+  /** Whether anybody has voted on the span or an agent has ever suggested a decision. */
   hasOpinions: boolean
 }
 
@@ -162,7 +162,7 @@ export function sharedReviewOf(store: Store, span: FoldedSpan, mode: ShownMode):
   }
 }
 
-/** Combines a root's revision with that of the span whose review it shows. */
+/** Combines a root's revision with the revision of the span whose review the root shows. */
 export const sharedRevision = (root: string, reviewed: string): string => `${root}+${reviewed}`
 
 /** What a root shows of the span that it's reviewed with, in the root's own form. */
@@ -216,8 +216,8 @@ function latestOfEach(suggestions: readonly Suggestion[]): Suggestion[] {
 }
 
 /**
- * Returns the function that shows a root with the review it shares. Takes one more round trip if the output was
- * corrected, and two if agents suggested decisions or people voted. Undefined if an object is gone.
+ * Returns a function that shows a root with the review it shares. Takes one more round trip if the output was
+ * corrected, or two if agents suggested decisions or people voted. Undefined if an object is gone.
  */
 export async function readShared(
   store: Store,
@@ -233,8 +233,8 @@ export async function readShared(
 /**
  * Shows the roots among a page's spans with the reviews they share. Returns as many spans as still fit in a page, and
  * how many of the given spans that covers: a root is left out if its trace was purged in the meantime. Takes one round
- * trip, a few more if outputs were corrected, agents suggested decisions, or people voted, and R2 reads for large
- * values.
+ * trip and R2 reads for large values, and a few more round trips if outputs were corrected, agents suggested decisions,
+ * or people voted.
  */
 export async function showShared<Span extends SpanDetail>(
   store: Store,
@@ -271,12 +271,12 @@ export async function showShared<Span extends SpanDetail>(
 export const shownLength = ({ input, output, approvedOutput, state, metadata }: SpanDetail): number =>
   [input, output, approvedOutput, metadata, ...Object.values(state)].reduce((sum, { text }) => sum + text.length, 0)
 
-/** Whether what the root shows needs to be read from the reviewed span. */
+/** Whether the reviewed span has to be read to show the root. */
 const hasOwnValues = ({ review, hasOpinions }: SharedReview): boolean => review?.state === 'corrected' || hasOpinions
 
 /**
- * Reads what roots show of the spans that they're reviewed with. Reads as many as fit on a page, but at least one.
- * Roots that weren't read are missing. A root's values are undefined if an object is gone.
+ * Reads what roots show of the spans that they're reviewed with: at least one root, and as many as fit on a page. Roots
+ * that weren't read are missing. A root's values are undefined if an object is gone.
  */
 async function readValues(
   store: Store,
@@ -347,7 +347,7 @@ export async function readSharedOpinions(
       return [
         reviewed,
         {
-          // A root doesn't show a decision that doesn't fit its form, but it shows every vote.
+          // A root leaves out suggestions that can't be converted to its form, but it shows every vote.
           suggestions: (suggestions.get(reviewed) ?? []).flatMap(each => inRootForm(each, forms, mode) ?? []),
           votes: cast.map(each => inRootForm(each, forms, mode) ?? inOwnForm(each, mode)),
           ...voting,
@@ -358,8 +358,8 @@ export async function readSharedOpinions(
 }
 
 /**
- * Shows a correction in the root's form. If the output has changed since and the correction no longer fits, it keeps
- * the form it was made in. Undefined if an object is gone.
+ * Shows a correction in the root's form. If the output has changed since and the correction can't be converted anymore,
+ * it keeps its own form. Undefined if an object is gone.
  */
 export async function showApproved(
   store: Store,
@@ -378,7 +378,7 @@ export async function showApproved(
 /** A suggestion or a vote. */
 type Opinion = Pick<Suggestion, 'decision' | 'approvedOutput' | 'comment' | 'truncated'>
 
-/** Shows an opinion on a span in the root's form. Undefined if its correction has no such form. */
+/** Shows an opinion on a span in the root's form. Undefined if its correction can't be converted to that form. */
 function inRootForm<Given extends Opinion>(opinion: Given, forms: Forms, mode: ShownMode): Given | undefined {
   const { approvedOutput, decision, truncated } = opinion
   const isConvertible = decision === 'correct' && !truncated.includes('approvedOutput')
