@@ -169,7 +169,7 @@ describe('a request stays within D1’s limits for', () => {
   })
 })
 
-describe('a value keeps its meaning', () => {
+describe('a value', () => {
   const spelled = [
     ['1.0', '1'],
     ['-0', '0'],
@@ -194,7 +194,7 @@ describe('a value keeps its meaning', () => {
     ['""', '""'],
   ] as const
 
-  it.for(spelled)('sent as %s is returned as %s, in D1 or in R2', async ([sent, back], { expect }) => {
+  it.for(spelled)('keeps its meaning: %s is returned as %s, from D1 or from R2', async ([sent, back], { expect }) => {
     const { org, trace_id, read } = await newTrace()
     const spanId = crypto.randomUUID()
     const post = (path: string, body: object, field: string, json: string) =>
@@ -233,7 +233,7 @@ describe('a value keeps its meaning', () => {
       'outputSchema.a',
     ],
   ] as const)(
-    'but is rejected if it is a number that overflows: in %s',
+    'is rejected if it is a number that overflows: in %s',
     async ([, path, body, field, place], { expect }) => {
       const org = await newOrg()
       const value = place.endsWith('.a') ? '{"a":-1e400}' : '1e400'
@@ -247,7 +247,7 @@ describe('a value keeps its meaning', () => {
 })
 
 describe('metadata', () => {
-  it('is rejected if nested 1,100 levels deep and accepted at the limit, and the search still works', async ({
+  it('is rejected if it is nested 1,100 levels deep, but accepted at the limit, and the search still works', async ({
     expect,
   }) => {
     const org = await newOrg()
@@ -283,7 +283,7 @@ describe('a trace with 300 observations, 50 of them in R2,', () => {
       anObservation({ trace_id, type: 'input', data, timestamp: timeAfter(index) }),
     )
     const isLarge = (_: unknown, index: number) => index % 6 === 0
-    // These are sent one by one, because a batch would put them all in one object.
+    // Large observations are sent one by one, because a batch would put them all in one object.
     for (const body of bodies.filter(isLarge)) await org.ingest.post('/api/v1/observations', body)
     const events = bodies.filter((_, index) => !isLarge(_, index)).map(body => ({ type: 'observation', body }))
     await org.ingest.post('/api/v1/batch', { events })
@@ -303,7 +303,7 @@ describe('a trace with 300 observations, 50 of them in R2,', () => {
   })
 })
 
-describe('a span sent by 50 concurrent requests', () => {
+describe('a span sent in 50 concurrent requests', () => {
   it('is stored once', async ({ expect }) => {
     const { org, trace_id, read } = await newTrace()
     const span = aSpan({ trace_id, input: 'x'.repeat(INLINE_BYTES + 1) })
@@ -354,7 +354,7 @@ describe('the rate limiter', () => {
     expect(await burst()).toBe(5)
   })
 
-  it('delays a request by only a quarter of a second if it hangs', async ({ expect }) => {
+  it('delays a request by only a quarter of a second if the limiter hangs', async ({ expect }) => {
     const org = await newOrg()
     const bindings = wrapBindings((binding, call) => (binding === 'RATE_LIMITER' ? new Promise(() => {}) : call()))
     const since = Date.now()
@@ -363,8 +363,8 @@ describe('the rate limiter', () => {
   })
 })
 
-describe('without a queue', () => {
-  it('feedback is accepted and a trace is deleted', async ({ expect }) => {
+describe('a deployment without a queue', () => {
+  it('accepts feedback and deletes a trace', async ({ expect }) => {
     const { org, trace_id, id } = await newTrace()
     const { JOBS, ...withoutQueue } = env
     const owner = client({ 'x-api-key': org.ownerKey, 'x-project-slug': 'support' }, withoutQueue)

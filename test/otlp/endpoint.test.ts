@@ -99,7 +99,7 @@ describe('an export', () => {
     ['a bare key', (key: string) => ({ authorization: key })],
     ['x-api-key', (key: string) => ({ 'x-api-key': key })],
     ['a Basic password', (key: string) => ({ authorization: `Basic ${btoa(`pk-lf-any:${key}`)}` })],
-  ] as const)('may have its key as %s', async ([, credentials], { expect }) => {
+  ] as const)('may pass its key as %s', async ([, credentials], { expect }) => {
     const org = await newOrg()
     const body = jsonOf(anExport([anExportedSpan()]))
     const headers = { ...credentials(org.projectKey), 'content-type': JSON_TYPE }
@@ -163,7 +163,7 @@ describe('an export', () => {
     expect(body.partialSuccess.rejectedSpans).toBe('5')
   })
 
-  it('may contain more traces than a millisecond has keys, and never binds a string that is too large for D1', async ({
+  it('may contain more traces than one millisecond has keys for, and never binds a string too large for D1', async ({
     expect,
   }) => {
     const org = await newOrg()
@@ -180,10 +180,10 @@ describe('an export', () => {
     expect(Math.max(...lengths)).toBeLessThan(2_000_000)
   })
 
-  it('keeps a limited number of states per span', async ({ expect }) => {
+  it('keeps only a limited number of states per span', async ({ expect }) => {
     const org = await newOrg()
     const names = Array.from({ length: MAX_EXPORTED_STATES + 1 }, (_, index) => `countersign.state.key-${index}`)
-    // Each level of JSON (the span, the row, and the rows) doubles the backslashes before each quote.
+    // Each level of JSON (the span, the row, and the list of rows) doubles the backslashes before each quote.
     const attributes = Object.fromEntries(names.map(name => [name, '"'.repeat(4000)]))
     const { bindings, statements } = recordingBindings()
     const { body } = await org.bearer(bindings).post('/v1/traces', anExport([anExportedSpan({ attributes })]))
@@ -244,7 +244,7 @@ describe('an invalid export', () => {
     )
     expect(rejected.status).toBe(400)
     expect(rejected.headers.get('content-type')).toBe(PROTOBUF)
-    // code = 3, then message.
+    // The field `code` with the value 3, and then the field `message`.
     expect([...rejected.bytes.subarray(0, 3)]).toEqual([0x08, 3, 0x12])
   })
 
@@ -260,7 +260,7 @@ describe('an invalid export', () => {
     expect(rejected.status).toBe(413)
   })
 
-  it('is rejected from a key without the ingest scope, and counts toward the key’s limit', async ({ expect }) => {
+  it('is rejected if its key lacks the ingest scope, and counts toward its key’s limit', async ({ expect }) => {
     const org = await newOrg()
     const reader = org.clientOf(await org.keyFor({ scopes: ['read'] }))
     expect((await reader.post('/v1/traces', {})).body).toMatchObject({ code: 7 })
@@ -330,9 +330,9 @@ describe('the path that traces and exports share', () => {
       ['a trace with resourceSpans in its metadata', jsonOf(aTrace({ metadata: { resourceSpans: [] } })), 202],
       ['a long trace', jsonOf(aTrace({ metadata: { random: randomText(30_000) } })), 202],
       ['an export', jsonOf(anExport([anExportedSpan()])), 200],
-      ['an export after whitespace', ` \n{ "resourceSpans" : [] }`, 200],
+      ['an export preceded by whitespace', ` \n{ "resourceSpans" : [] }`, 200],
       ['an empty object', '{}', 400],
-      ['an object that is neither', '{"spans":[]}', 400],
+      ['an object that is neither a trace nor an export', '{"spans":[]}', 400],
       ['a list', '[]', 400],
       ['broken JSON', '{"resource', 400],
     ] as const)('recognizes %s', async ([, body, status], { expect }) => {
@@ -351,7 +351,7 @@ describe('the path that traces and exports share', () => {
     expect((await post('/api/v1/traces', { ...bearer(org), 'content-type': JSON_TYPE }, '')).status).toBe(400)
   })
 
-  it('rejects an unknown encoding from a known caller', async ({ expect }) => {
+  it('rejects an unknown encoding if the caller is known', async ({ expect }) => {
     const org = await newOrg()
     for (const type of [JSON_TYPE, PROTOBUF]) {
       const headers = { 'content-type': type, 'content-encoding': 'br' }

@@ -27,7 +27,7 @@ describe('a value that fits', () => {
 })
 
 describe('a value that is too large', () => {
-  it('is truncated if it is text, with a marker that gives its size', ({ expect }) => {
+  it('is truncated if it is text, and gets a marker with its original size', ({ expect }) => {
     const { value, cuts } = fitted('x'.repeat(1000), 256)
     expect(value).toMatch(/^x{200,}… \[cut, 1002 bytes\]$/)
     expect(bytesOf(value)).toBeLessThanOrEqual(256)
@@ -40,8 +40,8 @@ describe('a value that is too large', () => {
     ['line feeds', '\n', 2],
     ['control characters', '\u0001', 6],
     ['lone surrogates', '\udc00', 6],
-    ['three bytes', '€', 3],
-    ['one byte', '~', 1],
+    ['three-byte characters', '€', 3],
+    ['one-byte characters', '~', 1],
   ] as const)('keeps as much of %s as fits', ([, character, width], { expect }) => {
     const { value } = fitted(character.repeat(2000), 1000)
     expect(bytesOf(value)).toBeLessThanOrEqual(1000)
@@ -63,7 +63,7 @@ describe('a value that is too large', () => {
     ])
   })
 
-  it('ends early if it has too many parts, with the number of missing parts', ({ expect }) => {
+  it('ends early if it has too many parts, and gives the number of missing parts', ({ expect }) => {
     const list = fitted(
       Array.from({ length: 10_000 }, (_, index) => index),
       512,
@@ -104,7 +104,7 @@ it('turns levels that are nested too deeply into text', ({ expect }) => {
   expect(cuts.length).toBe(1)
 })
 
-it('truncates any value to fit, and changes nothing if it fits already', ({ expect }) => {
+it('truncates any value until it fits, and leaves a value that already fits unchanged', ({ expect }) => {
   const value = fc.jsonValue({ maxDepth: 12, noUnicodeString: false }) as fc.Arbitrary<Json>
   const long = fc.oneof(fc.string({ maxLength: 400, unit: 'binary' }), fc.string({ unit: 'grapheme', maxLength: 400 }))
   const large: fc.Arbitrary<Json> = fc.oneof(

@@ -6,7 +6,7 @@ import type { Attributes, TelemetryLog, TelemetrySpan } from '../../src/otlp/rea
 import { countDataPoints, decodeLogs, decodeTraces } from '../support/decode.ts'
 import { recorded, unpacked } from '../support/recorded.ts'
 
-/** Real clients' bodies that are short enough to decode many times. */
+/** The bodies that real clients sent. */
 const bodies = await Promise.all(
   recorded().map(async recording => ({
     name: `${recording.directory}/${recording.file}`,
@@ -14,6 +14,7 @@ const bodies = await Promise.all(
     bytes: await unpacked(recording),
   })),
 )
+/** The bodies that are short enough to decode many times. */
 const short = bodies.filter(({ bytes }) => bytes.length < 25_000)
 const byName = new Map(bodies.map(body => [body.name, body]))
 
@@ -59,7 +60,7 @@ function expectJson(value: Json): void {
   if (fault) throw new Error(fault.message)
 }
 
-/** A generator of numbers from 0 to 1 that yields the same ones in each run (Mulberry32). */
+/** A generator of numbers from 0 to 1 that yields the same numbers in each run (Mulberry32). */
 function randomFrom(seed: number): () => number {
   let state = seed
   return () => {
@@ -70,7 +71,7 @@ function randomFrom(seed: number): () => number {
   }
 }
 
-/** A body with a few bytes changed, missing or repeated. */
+/** A body with a few bytes changed, missing, or repeated. */
 function mutated(bytes: Uint8Array, random: () => number): Uint8Array {
   const below = (limit: number) => Math.floor(random() * limit)
   let mutant: Uint8Array = bytes.slice()

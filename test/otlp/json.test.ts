@@ -19,7 +19,7 @@ const refusal = (path: string, message = '') =>
 describe('a value', () => {
   it.for<[string, Json, Json]>([
     ['an empty string', { stringValue: '' }, ''],
-    ['a number for a string', { stringValue: 5 }, '5'],
+    ['a number instead of a string', { stringValue: 5 }, '5'],
     ['half a surrogate pair', { stringValue: 'a\ud800b' }, 'a\ufffdb'],
     ['true', { boolValue: true }, true],
     ['false', { boolValue: false }, false],
@@ -37,7 +37,7 @@ describe('a value', () => {
     ['a double as a string', { doubleValue: '-1.5e3' }, -1500],
     ['NaN', { doubleValue: 'NaN' }, 'NaN'],
     ['infinity', { doubleValue: '-Infinity' }, '-Infinity'],
-    ['a double out of range as a string', { doubleValue: '1e400' }, 'Infinity'],
+    ['an out-of-range double as a string', { doubleValue: '1e400' }, 'Infinity'],
     ['bytes', { bytesValue: 'AQL/' }, 'AQL/'],
     ['bytes as a list', { bytesValue: [1, 2, 255] }, 'AQL/'],
     ['bytes as a Node buffer', { bytesValue: { type: 'Buffer', data: [1, 2, 255] } }, 'AQL/'],
@@ -51,7 +51,7 @@ describe('a value', () => {
     ],
     ['nothing', {}, null],
     ['null', null, null],
-    ['a null kind and a real one', { stringValue: null, intValue: 3 }, 3],
+    ['a null kind and a non-null kind', { stringValue: null, intValue: 3 }, 3],
     ['a future kind of value', { futureValue: 1 }, null],
     ['a string index, which only profiles use', { stringValueStrindex: 1 }, null],
   ])('is read: %s', ([, anyValue, expected]) => {
@@ -198,7 +198,7 @@ describe('a span', () => {
     })
   })
 
-  it('is read with null in all optional fields', () => {
+  it('is read the same whether optional fields are null or missing', () => {
     const nothing = Object.fromEntries(
       [
         'parentSpanId',
@@ -223,28 +223,33 @@ describe('an export', () => {
     ['a list', [], '', 'must be a JSON object'],
     ['a string', 'x', '', 'must be a JSON object'],
     ['null', null, '', 'must be a JSON object'],
-    ['names with underscores', { resource_spans: [] }, 'resource_spans', '`resourceSpans`'],
-    ['nested underscores', { resourceSpans: [{ scope_spans: [] }] }, 'resourceSpans.0.scope_spans', '`scopeSpans`'],
+    ['field names with underscores', { resource_spans: [] }, 'resource_spans', '`resourceSpans`'],
+    [
+      'nested field names with underscores',
+      { resourceSpans: [{ scope_spans: [] }] },
+      'resourceSpans.0.scope_spans',
+      '`scopeSpans`',
+    ],
     ['logs', { resourceLogs: [] }, 'resourceLogs', 'accepts only traces'],
     ['logs, with underscores', { resource_logs: [] }, 'resource_logs', 'accepts only traces'],
     ['metrics', { resourceMetrics: [] }, 'resourceMetrics', 'accepts only traces'],
-    ['an object for a list', { resourceSpans: {} }, 'resourceSpans', 'a list'],
-    ['a string for a resource', { resourceSpans: ['x'] }, 'resourceSpans.0', 'an object'],
-    ['a list for a resource', { resourceSpans: [{ resource: [] }] }, 'resourceSpans.0.resource', 'an object'],
+    ['an object instead of a list', { resourceSpans: {} }, 'resourceSpans', 'a list'],
+    ['a string instead of a resource', { resourceSpans: ['x'] }, 'resourceSpans.0', 'an object'],
+    ['a list instead of a resource', { resourceSpans: [{ resource: [] }] }, 'resourceSpans.0.resource', 'an object'],
     [
-      'an object for the resource’s attributes',
+      'an object instead of a list of resource attributes',
       { resourceSpans: [{ resource: { attributes: {} } }] },
       'resourceSpans.0.resource.attributes',
       'a list of {key, value}',
     ],
     [
-      'a string for a scope',
+      'a string instead of a scope',
       { resourceSpans: [{ scopeSpans: [{ scope: 'x' }] }] },
       'resourceSpans.0.scopeSpans.0.scope',
       'an object',
     ],
     [
-      'a number for a span',
+      'a number instead of a span',
       { resourceSpans: [{ scopeSpans: [{ spans: [5] }] }] },
       'resourceSpans.0.scopeSpans.0.spans.0',
       'an object',
@@ -254,24 +259,24 @@ describe('an export', () => {
   })
 
   it.for<[string, Record<string, Json>, string, string]>([
-    ['an object for attributes', { attributes: { a: 1 } }, 'attributes', 'a list of {key, value}'],
-    ['a string for an attribute', { attributes: [{ key: 'a' }, 'x'] }, 'attributes.1', 'an object'],
-    ['a string for a value', { attributes: [{ key: 'a', value: 'x' }] }, 'attributes.0.value', 'stringValue'],
-    ['an object for a key', { attributes: [{ key: {} }] }, 'attributes.0.key', 'a string'],
+    ['an object instead of a list of attributes', { attributes: { a: 1 } }, 'attributes', 'a list of {key, value}'],
+    ['a string instead of an attribute', { attributes: [{ key: 'a' }, 'x'] }, 'attributes.1', 'an object'],
+    ['a string instead of a value', { attributes: [{ key: 'a', value: 'x' }] }, 'attributes.0.value', 'stringValue'],
+    ['an object instead of a key', { attributes: [{ key: {} }] }, 'attributes.0.key', 'a string'],
     [
-      'a list for a string',
+      'a list instead of a string',
       { attributes: [{ value: { stringValue: [] } }] },
       'attributes.0.value.stringValue',
       'a string',
     ],
     [
-      'a list for a list of values',
+      'a list instead of an object with values',
       { attributes: [{ value: { arrayValue: [] } }] },
       'attributes.0.value.arrayValue',
       'an object',
     ],
     [
-      'an object for values',
+      'an object instead of a list of values',
       { attributes: [{ value: { kvlistValue: { values: {} } } }] },
       'attributes.0.value.kvlistValue.values',
       'a list',
@@ -282,10 +287,10 @@ describe('an export', () => {
       'attributes.0.value.arrayValue.values.1',
       'stringValue',
     ],
-    ['an object for a name', { name: {} }, 'name', 'a string'],
-    ['a string for the status', { status: 'ok' }, 'status', 'an object'],
-    ['an object for the status’s message', { status: { message: {} } }, 'status.message', 'a string'],
-    ['an object for events', { events: {} }, 'events', 'a list'],
+    ['an object instead of a name', { name: {} }, 'name', 'a string'],
+    ['a string instead of a status', { status: 'ok' }, 'status', 'an object'],
+    ['an object instead of a status message', { status: { message: {} } }, 'status.message', 'a string'],
+    ['an object instead of a list of events', { events: {} }, 'events', 'a list'],
     ['a broken event', { events: [{}, { name: [] }] }, 'events.1.name', 'a string'],
     ['a broken link', { links: [{ attributes: 'x' }] }, 'links.0.attributes', 'a list'],
   ])('is rejected with the path of %s in a span', ([, fields, path, message]) => {
@@ -296,8 +301,8 @@ describe('an export', () => {
     ['not JSON', encode('resourceSpans')],
     ['empty', new Uint8Array()],
     ['protobuf', Uint8Array.of(0x0a, 0x00)],
-    ['too deep', encode(`{"resourceSpans":${'['.repeat(5000)}${']'.repeat(5000)}}`)],
-    ['too deep inside an ignored field', encode(`{"x":${'{"x":'.repeat(100_000)}1${'}'.repeat(100_000)}}`)],
+    ['too deeply nested', encode(`{"resourceSpans":${'['.repeat(5000)}${']'.repeat(5000)}}`)],
+    ['too deeply nested inside an ignored field', encode(`{"x":${'{"x":'.repeat(100_000)}1${'}'.repeat(100_000)}}`)],
   ] as const)('is rejected if it is %s', ([, body]) => {
     expect(() => traces(body)).toThrow(expect.objectContaining({ status: 400 }))
   })
@@ -316,7 +321,7 @@ describe('an export', () => {
     expect(span({ name })?.name).toBe(name)
   })
 
-  it('replaces its invalid UTF-8', () => {
+  it('is read with its invalid UTF-8 replaced', () => {
     const body = jsonExport(jsonSpan({ name: 'x' }))
     expect(traces(body.map(byte => (byte === 0x78 ? 0xff : byte))).records[0]?.name).toBe('\ufffd')
   })
@@ -325,7 +330,7 @@ describe('an export', () => {
     expect(traces(Uint8Array.of(0xef, 0xbb, 0xbf, ...jsonExport(jsonSpan()))).records).toHaveLength(1)
   })
 
-  it('uses the last of several duplicate keys, and nothing from prototypes', () => {
+  it('is read with the last value of a duplicate key, and with nothing from prototypes', () => {
     const body = encode(
       `{"__proto__":{"resourceSpans":[5]},"resourceSpans":5,"resourceSpans":[{"__proto__":{"scopeSpans":5}}]}`,
     )
@@ -338,7 +343,7 @@ describe('an export', () => {
     )
   })
 
-  it(`may contain at most ${MAX_EXPORT_RECORDS} spans, and counts any others without reading them`, () => {
+  it(`may contain at most ${MAX_EXPORT_RECORDS} spans, and any others are counted but not read`, () => {
     const spans = Array(MAX_EXPORT_RECORDS).fill(jsonSpan())
     const { records, rejected } = traces(jsonExport(...spans, 'x', jsonSpan()))
     expect(records).toHaveLength(MAX_EXPORT_RECORDS)
@@ -373,7 +378,7 @@ describe('a log record', () => {
     })
   })
 
-  it('uses its observed time if it has no time, and may have no span', () => {
+  it('uses its observed time if it has no time, and may lack a span', () => {
     const expected = { timeNs: 6n, traceId: null, spanId: null, body: null, eventName: '' }
     expect(logs({ observedTimeUnixNano: '6', traceId: '', spanId: '0000000000000000' }).records).toMatchObject([
       expected,

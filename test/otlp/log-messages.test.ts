@@ -32,7 +32,7 @@ describe('recorded logs', () => {
       },
       output: { role: 'assistant', content: 'Refunds are accepted within 30 days.' },
     })
-    // The first two have the same millisecond.
+    // The first two records are from the same millisecond.
     const keys = await recordKeys()(logs)
     expect(new Set(keys).size).toBe(3)
     expect(await recordKeys()(await recordedLogs('otel-contrib-openai'))).toEqual(keys)
@@ -141,7 +141,7 @@ describe('records', () => {
       [whole('input', { messages: [{ role: 'user', content: 'hi' }] })],
     ],
     [
-      'a Claude Code prompt, whose name has no prefix',
+      'a Claude Code prompt whose name has no prefix',
       { body: 'claude_code.user_prompt' },
       { 'event.name': 'user_prompt', prompt: 'hi', prompt_length: 2 },
       [input({ role: 'user', content: 'hi' })],
@@ -243,7 +243,7 @@ describe('the key of a record', () => {
   const log = (content: string, more: Partial<Omit<TelemetryLog, 'attributes'>> = {}) =>
     aLog({ eventName: 'gen_ai.user.message', body: { content }, ...more })
 
-  it('is the same each time the record is sent, and differs from another record’s', async ({ expect }) => {
+  it('is the same each time the record is sent, and differs from the keys of other records', async ({ expect }) => {
     const key = await recordKey(log('hi'))
     expect(key).toMatch(/^1795260983000000000:gen_ai\.user\.message:[0-9a-f]{64}$/)
     expect(await recordKey(log('hi'))).toBe(key)
@@ -278,7 +278,7 @@ describe('the messages in a span', () => {
       { output: { messages: [{ content: 'a' }, { content: 'b' }] } },
     ],
     [
-      'the first choice of two calls',
+      'the first choices of two calls',
       [output({ content: 'a' }, 0), output({ content: 'b' }, 0)],
       { output: { messages: [{ content: 'a' }, { content: 'b' }] } },
     ],

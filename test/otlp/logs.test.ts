@@ -24,10 +24,10 @@ const reply = { role: 'assistant', content: '30 days' }
 
 describe('content sent only in log records', () => {
   it.for([
-    ['before their span', true],
-    ['after their span', false],
+    ['before the span', true],
+    ['after the span', false],
   ] as const)(
-    'becomes the span’s content if sent %s, one record at a time and repeatedly',
+    'becomes its span’s content if the records arrive %s, one at a time and repeatedly',
     async ([, isBefore], { expect }) => {
       const { org, message, send, span, root } = await newLoggedRun()
       const records = [
@@ -56,7 +56,7 @@ describe('content sent only in log records', () => {
     expect(observations).toMatchObject(question.messages.map(data => ({ type: 'input', key: null, data })))
   })
 
-  it('joins several choices', async ({ expect }) => {
+  it('combines several choices into one output', async ({ expect }) => {
     const { org, message, send, span, root } = await newLoggedRun()
     await exportSpans(org, [span({ spanId, attributes: chat })])
     const choice = (index: number) =>
@@ -65,7 +65,7 @@ describe('content sent only in log records', () => {
     expect((await root()).output).toMatchObject({ choices: [{ content: 'answer 0' }, { content: 'answer 1' }] })
   })
 
-  it('waits for its span in a new trace, which is listed as running', async ({ expect }) => {
+  it('waits for its span in a new trace that is listed as running', async ({ expect }) => {
     const { org, id, message, send } = await newLoggedRun()
     await send(message('gen_ai.user.message', { content: 'How long?' }, 1))
     expect((await org.read.get('/api/traces?projectSlug=support')).body.traces).toMatchObject([

@@ -126,9 +126,9 @@ describe.for(Object.entries(ORDERS))('with several sources of the %s', ([field, 
 
 describe('a trace’s id', () => {
   it.for<[string, Json | undefined, Json | undefined, string]>([
-    ['the sender’s', 'trace_mine', undefined, 'trace_mine'],
-    ['the sender’s resource id', undefined, 'trace_all', 'trace_all'],
-    ['the span’s before the resource’s', 'trace_mine', 'trace_all', 'trace_mine'],
+    ['the id that the sender gives', 'trace_mine', undefined, 'trace_mine'],
+    ['the resource’s if the span has none', undefined, 'trace_all', 'trace_all'],
+    ['the span’s rather than the resource’s', 'trace_mine', 'trace_all', 'trace_mine'],
     ['OpenTelemetry’s, if the sender’s is invalid', 'mine', 7, 'trace_0af7651916cd43dd8448eb211c80319c'],
     [
       'OpenTelemetry’s, if the sender’s is too long',
@@ -148,8 +148,8 @@ describe('a step’s name', () => {
   it.for<[string, string, string, string]>([
     ['is cut', 'x'.repeat(300), 's', 'x'.repeat(256)],
     ['is cut between characters', `${'x'.repeat(255)}😀`, 's', 'x'.repeat(255)],
-    ['is the span’s name if empty', ' ', 's', 's'],
-    ['is the span’s name if redacted', "[Scrubbed due to 'session']", 's', 's'],
+    ['is the span’s name if the given name is empty', ' ', 's', 's'],
+    ['is the span’s name if the given name is redacted', "[Scrubbed due to 'session']", 's', 's'],
     ['is never empty', '', '', 'span'],
   ])('%s', ([, given, name, expected], { expect }) => {
     expect(stepWith({ 'countersign.step_id': given }, { name }).stepId).toBe(expected)
@@ -159,7 +159,7 @@ describe('a step’s name', () => {
 describe('a failure', () => {
   const EXCEPTION = { name: 'exception', attributes: { 'exception.type': 'TypeError', 'exception.message': 'no' } }
 
-  it('comes from the status, with the recorded exception', ({ expect }) => {
+  it('comes from the status, and includes the recorded exception', ({ expect }) => {
     const { status, metadata } = stepWith({}, { status: 'error', events: [EXCEPTION] })
     expect([status, metadata.error, metadata.events]).toEqual([
       'error',
@@ -169,11 +169,11 @@ describe('a failure', () => {
   })
 
   it.for<[string, Record<string, Json>, Parameters<typeof aSpan>[0], Json | undefined]>([
-    ['a reported type', { 'error.type': 'timeout' }, {}, { type: 'timeout' }],
-    ['only a status', {}, { status: 'error' }, { type: 'error' }],
-    ['an apparently unhandled exception', {}, { events: [EXCEPTION] }, { type: 'TypeError', message: 'no' }],
-    ['nothing if the status is ok', { 'error.type': 'x' }, { status: 'ok', events: [EXCEPTION] }, undefined],
-    ['none', {}, {}, undefined],
+    ['found in a reported type', { 'error.type': 'timeout' }, {}, { type: 'timeout' }],
+    ['found in a status alone', {}, { status: 'error' }, { type: 'error' }],
+    ['found in an apparently unhandled exception', {}, { events: [EXCEPTION] }, { type: 'TypeError', message: 'no' }],
+    ['ignored if the status is ok', { 'error.type': 'x' }, { status: 'ok', events: [EXCEPTION] }, undefined],
+    ['absent if nothing reports one', {}, {}, undefined],
   ])('is %s', ([, attributes, more, error], { expect }) => {
     const step = stepWith(attributes, more)
     expect([step.status, step.metadata.error]).toEqual([error === undefined ? 'ok' : 'error', error])
@@ -254,7 +254,7 @@ describe('a span’s attributes for the trace', () => {
     })
   })
 
-  it('leave out attributes that libraries add, and attributes with their own field', ({ expect }) => {
+  it('leave out metadata that libraries add or that has its own field', ({ expect }) => {
     const metadata = {
       ls_model_type: 'chat',
       LANGSMITH_PROJECT: 'p',
@@ -280,7 +280,7 @@ describe('a span’s attributes for the trace', () => {
   })
 
   it.for(["[Scrubbed due to 'session']", '__REDACTED__', '<REDACTED>', ''])(
-    'include no id if it is %s',
+    'leave out an id that is "%s"',
     (id, { expect }) => {
       expect(stepWith({ 'session.id': id, 'user.id': id, 'conversation.id': 'c' }).trace).toEqual({ groupId: 'c' })
     },

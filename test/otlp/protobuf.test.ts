@@ -56,7 +56,7 @@ describe('a value', () => {
     ['nothing', new Uint8Array(), null],
     ['a string index, which only profiles use', varint(8, 1), null],
     ['a future kind of value', message([99, 'x']), null],
-    ['two values at once, of which the last is used', concatenated(text('a'), varint(3, 5)), 5],
+    ['two values at once, the last of which is used', concatenated(text('a'), varint(3, 5)), 5],
     ['two values at once in the opposite order', concatenated(varint(3, 5), text('a')), 'a'],
   ] as const)('is read: %s', ([, anyValue, expected], { expect }) => {
     expect(value(anyValue)).toEqual(expected)
@@ -92,7 +92,7 @@ describe('a value', () => {
   })
 })
 
-describe('text with invalid UTF-8', () => {
+describe('invalid UTF-8', () => {
   const broken = Uint8Array.of(0x61, 0xff, 0xc3, 0x28, 0xed, 0xa0, 0x80, 0x62)
   const replaced = new TextDecoder().decode(broken)
 
@@ -107,7 +107,7 @@ describe('text with invalid UTF-8', () => {
     expect(replaced).toMatch(/^a\ufffd\ufffd\(\ufffd+b$/)
   })
 
-  it('is replaced in long text', ({ expect }) => {
+  it('is replaced in the middle of long text', ({ expect }) => {
     const long = new Uint8Array(1000).fill(0x61).with(500, 0x80)
     expect(value(message([1, long]))).toBe(`${'a'.repeat(500)}\ufffd${'a'.repeat(499)}`)
   })
@@ -176,36 +176,36 @@ describe('a span', () => {
   it.for([
     [6, 99, { spanKind: 'unspecified' }],
     [15, message([3, 99]), { status: 'unset' }],
-  ] as const)('drops its kind or status if unknown', ([field, content, expected], { expect }) => {
+  ] as const)('drops an unknown kind or status', ([field, content, expected], { expect }) => {
     expect(span([field, content])).toMatchObject(expected)
   })
 
   it.for([
     ['no trace id', message([2, new Uint8Array(8).fill(1)]), /trace id/],
     ['a trace id of 8 bytes', message([1, new Uint8Array(8).fill(1)], [2, new Uint8Array(8).fill(1)]), /trace id/],
-    ['a trace id of zeros', message([1, new Uint8Array(16)], [2, new Uint8Array(8).fill(1)]), /trace id/],
+    ['a trace id of all zeros', message([1, new Uint8Array(16)], [2, new Uint8Array(8).fill(1)]), /trace id/],
     ['no span id', message([1, new Uint8Array(16).fill(1)]), /span id/],
     ['a span id of 16 bytes', message([1, new Uint8Array(16).fill(1)], [2, new Uint8Array(16).fill(1)]), /span id/],
-    ['a span id of zeros', message([1, new Uint8Array(16).fill(1)], [2, new Uint8Array(8)]), /span id/],
+    ['a span id of all zeros', message([1, new Uint8Array(16).fill(1)], [2, new Uint8Array(8)]), /span id/],
     ['a parent id of 3 bytes', protobufSpan([4, Uint8Array.of(1, 2, 3)]), /parent span id/],
-  ] as const)('is rejected without affecting others if it has %s', ([, refused, reason], { expect }) => {
+  ] as const)('is rejected without affecting other spans if it has %s', ([, refused, reason], { expect }) => {
     const { records, rejected } = traces(protobufExport(protobufSpan([5, 'kept']), refused, refused))
     expect(records.map(({ name }) => name)).toEqual(['kept'])
     expect([...rejected]).toEqual([[expect.stringMatching(reason), 2]])
   })
 
-  it('counts as a root if its parent’s id is all zeros', ({ expect }) => {
+  it('is a root if its parent’s id is all zeros', ({ expect }) => {
     expect(span([4, new Uint8Array(8)])?.parentSpanId).toBeNull()
     expect(span()?.parentSpanId).toBeNull()
   })
 })
 
 describe('an export', () => {
-  it('may have zero bytes', ({ expect }) => {
+  it('may be zero bytes long', ({ expect }) => {
     expect(traces(new Uint8Array())).toEqual({ records: [], rejected: new Map() })
   })
 
-  it('may have many resources and scopes, with fields in any order and in parts', ({ expect }) => {
+  it('may have many resources and scopes, whose fields may be split and in any order', ({ expect }) => {
     const attribute = (key: string, content: string) =>
       [1, message([1, protobufAttribute(key, text(content))])] as const
     const scope = (name: string, version: string) => [1, message([1, name], [2, version])] as const
@@ -239,7 +239,7 @@ describe('an export', () => {
     ])
   })
 
-  it('is rejected as logs if its spans have no ids', ({ expect }) => {
+  it('is rejected as an export of logs if its spans have no ids', ({ expect }) => {
     const log = message([1, 1n], [5, text('a body')], [6, protobufAttribute('k', text('v'))])
     expect(() => traces(protobufExport(log, log))).toThrow(
       expect.objectContaining({ status: 400, message: expect.stringContaining('only traces') }),
@@ -247,7 +247,7 @@ describe('an export', () => {
     expect(decodeLogs(protobufExport(log), 'application/x-protobuf').records).toHaveLength(1)
   })
 
-  it(`may contain at most ${MAX_EXPORT_RECORDS} spans, and counts any others`, ({ expect }) => {
+  it(`may contain at most ${MAX_EXPORT_RECORDS} spans, and any others are counted`, ({ expect }) => {
     const one = protobufSpan()
     const { records, rejected } = traces(protobufExport(...Array(MAX_EXPORT_RECORDS + 5).fill(one)))
     expect(records).toHaveLength(MAX_EXPORT_RECORDS)
@@ -291,12 +291,12 @@ describe('an export', () => {
     ['a length past the end', Uint8Array.of(0x0a, 0x05, 0x01)],
     ['an endless length', Uint8Array.of(0x0a, ...Array(12).fill(0xff))],
     ['a length of 4 GB', Uint8Array.of(0x0a, 0xff, 0xff, 0xff, 0xff, 0x0f)],
-    ['a field of number 0', Uint8Array.of(0x02, 0x00)],
+    ['a field with the number 0', Uint8Array.of(0x02, 0x00)],
     ['an invalid wire type', Uint8Array.of(0x0f)],
     ['nested groups', new Uint8Array(5000).fill(0x1b)],
     ['nested groups in a span', protobufExport(new Uint8Array(5000).fill(0x1b))],
     ['the end of a group without its start', Uint8Array.of(0x0c)],
-  ] as const)('is rejected if it is %s', ([, body], { expect }) => {
+  ] as const)('is rejected: %s', ([, body], { expect }) => {
     expect(() => traces(body)).toThrow(expect.objectContaining({ status: 400 }))
     expect(() => decodeLogs(body, 'application/x-protobuf')).toThrow(expect.objectContaining({ status: 400 }))
   })
@@ -338,7 +338,7 @@ describe('a log record', () => {
     })
   })
 
-  it('uses its observed time if it has no time, and may have no span', ({ expect }) => {
+  it('uses its observed time if it has no time, and may lack a span', ({ expect }) => {
     expect(log([11, 6n], [9, new Uint8Array(16)]).records[0]).toMatchObject({
       timeNs: 6n,
       traceId: null,

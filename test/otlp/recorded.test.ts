@@ -5,7 +5,7 @@ import type { TelemetrySpan } from '../../src/otlp/reading/telemetry.ts'
 import { countDataPoints, decodeLogs, decodeTraces } from '../support/decode.ts'
 import { type Recorded, recorded, recordedDecodes, unpacked } from '../support/recorded.ts'
 
-/** Each recorded body as OTLP/JSON, according to another decoder (protobufjs with reflection). */
+/** Each recorded body as OTLP/JSON, converted by an independent decoder (protobufjs with reflection). */
 const decodes = await recordedDecodes()
 
 const clientRecordings = recorded().filter(({ directory }) => directory !== 'quirks')
@@ -45,7 +45,7 @@ describe('a recorded export', () => {
     for (const other of others) expect(other).toEqual(first)
   })
 
-  it('keeps nanoseconds, large integers, bytes and nested values', async ({ expect }) => {
+  it('keeps nanoseconds, large integers, bytes, and nested values', async ({ expect }) => {
     const spans = (await tracesOf(find('otel-js3-proto'))).records
     const chat = spans.find(({ name }) => name === 'chat gpt-4.1-mini')
     expect(chat?.startNs).toBe(1795260364224000000n)
@@ -78,7 +78,7 @@ const find = (directory: string): Recorded => {
 const tracesOf = async (recording: Recorded) =>
   decodeTraces(await unpacked(recording), mediaTypeOf(recording.headers['content-type'] ?? null))
 
-/** Spans without the fields that differ from run to run, and with their parents' names. */
+/** Spans without the fields that differ from run to run, and with their parents' names instead of ids. */
 const shape = (spans: readonly TelemetrySpan[]) => {
   const names = new Map(spans.map(({ spanId, name }) => [spanId, name]))
   return spans.map(span => ({

@@ -34,7 +34,7 @@ interface Step {
   metadata: JsonObject
 }
 
-/** Traces without ids and in a fixed order. Traces that start at the same time are listed by id. */
+/** Traces without ids, in an order that doesn't depend on ids. Lists sort traces that start at the same time by id. */
 const comparable = (traces: readonly { name: string; fields: JsonObject; steps: readonly Step[] }[]) =>
   traces
     .map(({ name, fields, steps }) => ({ name, fields, steps: steps.map(comparableStep).toSorted() }))
@@ -55,7 +55,7 @@ async function tracesOf(org: Org) {
 describe.for(directories)('the exports of %s', directory => {
   const requests = recorded().filter(each => each.directory === directory)
 
-  it('are stored as the pages show, and stay the same if sent twice', async ({ expect }) => {
+  it('are stored as the client’s page shows, and change nothing if they are sent again', async ({ expect }) => {
     const org = await newOrg()
     for (const request of requests) await replay(org, request)
     const traces = await tracesOf(org)

@@ -20,7 +20,7 @@ describe('spans that support other steps', () => {
     ['a tool', { 'openinference.span.kind': 'TOOL' }, 1],
     ['an agent', { 'openinference.span.kind': 'AGENT' }, 1],
     ['a chain that the pipeline names', { ...CHAIN, 'countersign.step_id': 'extract' }, 1],
-    ['a span of no known kind that the pipeline names', { 'countersign.step_id': 'extract' }, 1],
+    ['a span of unknown kind that the pipeline names', { 'countersign.step_id': 'extract' }, 1],
   ] as const)(
     'are queued below the root only if people review that kind: %s',
     async ([, attributes, remaining], { expect }) => {
@@ -35,7 +35,7 @@ describe('spans that support other steps', () => {
     },
   )
 
-  it('are queued if they are the root, even if it arrives last, but not once another span becomes the root', async ({
+  it('are queued if they are the root, even if the root arrives last, but not once another span is the root', async ({
     expect,
   }) => {
     const { org, span, uuidOf, read } = await newRun()
@@ -50,7 +50,7 @@ describe('spans that support other steps', () => {
     await exportSpans(org, [span(root)])
     expect(await queued()).toEqual([await uuidOf(rootId)])
     expect((await read()).reviewState).toBe('mixed')
-    // An earlier span without a parent is the root instead.
+    // An earlier span without a parent becomes the root instead.
     await exportSpans(org, [span({ spanId: '00000000000000cc', start: 0, attributes: { ...CHAIN } })])
     expect(await queued()).toEqual([])
     expect((await read()).reviewState).toBe('accepted')

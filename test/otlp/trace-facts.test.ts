@@ -13,7 +13,7 @@ interface Given {
   id: number
   parent?: number | null
   name?: string
-  /** The start time and the duration in seconds. */
+  /** The start time and the duration, both in seconds. */
   start?: number
   took?: number
   attributes?: Record<string, Json>
@@ -66,7 +66,7 @@ describe('the facts of a trace', () => {
     })
   })
 
-  it('include no root until one arrives, and then the earlier of two', ({ expect }) => {
+  it('include no root until one arrives, and the earlier root if there are two', ({ expect }) => {
     expect(factsOf([read({ id: 2, parent: 1 })]).root).toBeNull()
     expect(factsOf([read({ id: 2, start: 2 }), read({ id: 1, start: 1 })]).root?.value.spanId).toBe(hex(1))
     const asRoot = read({ id: 2, parent: 1, attributes: { 'langfuse.internal.as_root': true } })
@@ -104,7 +104,7 @@ describe('the facts of a trace', () => {
       'answer',
     ],
     ['the step’s name if the span has none', [{ id: 1, name: '' }], 'span'],
-  ])('are named after %s', ([, spans, name], { expect }) => {
+  ])('include a name, which comes from %s', ([, spans, name], { expect }) => {
     expect(valuesOf(spans).name).toBe(name)
     expect(valuesOf(spans.toReversed()).name).toBe(name)
   })
@@ -126,12 +126,12 @@ describe('the facts of a trace', () => {
   })
 })
 
-it('never become metadata with the same name', ({ expect }) => {
+it('metadata never replaces a fact with the same name', ({ expect }) => {
   const attributes = { 'session.id': 's', metadata: '{"group_id":"m","environment":"m"}' }
   expect(valuesOf([{ id: 1, attributes }])).toEqual({ name: 'span 1', group_id: 's', environment: 'm' })
 })
 
-it('are the same if spans arrive in any order, in parts, or repeatedly', ({ expect }) => {
+it('the facts of a trace are the same if spans arrive in any order, in parts, or repeatedly', ({ expect }) => {
   const word = fc.constantFrom('a', 'b', 'c')
   const attributes = fc.record(
     {
@@ -185,7 +185,7 @@ it('are the same if spans arrive in any order, in parts, or repeatedly', ({ expe
   )
 })
 
-/** The spans in up to four parts, according to a part number for each span. */
+/** Splits the spans into up to four parts, according to a part number for each span. */
 function partition(spans: readonly ReadSpan[], parts: readonly number[]): ReadSpan[][] {
   const groups = [0, 1, 2, 3].map(part => spans.filter((_, index) => parts[index] === part))
   return groups.filter(group => group.length > 0)

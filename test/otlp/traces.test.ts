@@ -18,11 +18,11 @@ const AGENT = { 'gen_ai.operation.name': 'invoke_agent', 'gen_ai.agent.name': 's
 const rootId = '00000000000000aa'
 const childId = '00000000000000bb'
 
-/** A trace without the times that may differ between two reads of it. */
+/** A trace without the times that may differ between two reads. */
 const withoutTimes = ({ updatedAt, ...trace }: Record<string, unknown>) => trace
 
 describe('an export of spans', () => {
-  it('becomes a trace with its spans, with ids that a client can compute', async ({ expect }) => {
+  it('becomes a trace whose spans have ids that a client can compute', async ({ expect }) => {
     const { org, id, trace_id, span, uuidOf, read } = await newRun()
     const response = await exportSpans(org, [
       span({
@@ -129,7 +129,7 @@ describe('an export of spans', () => {
     expect((await org.ingest.get('/api/v1/traces/search?group_id=s-2')).body.count).toBe(0)
   })
 
-  it('lists a missing parent unchanged, and several spans without a parent', async ({ expect }) => {
+  it('keeps the id of a missing parent, and may have several spans without a parent', async ({ expect }) => {
     const { org, span, uuidOf, read } = await newRun()
     await exportSpans(org, [span({ spanId: childId, parentSpanId: '00000000000000ee' })])
     expect((await read()).spans).toMatchObject([{ parentSpanId: await uuidOf('00000000000000ee') }])
@@ -174,7 +174,7 @@ describe('an export of spans', () => {
     expect(preview.state.config).toBe('small')
   })
 
-  it('keeps the version of a span that ended last, in either order, and its review', async ({ expect }) => {
+  it('keeps a span’s review and the version of the span that ended last, in either order', async ({ expect }) => {
     for (const order of [
       [0, 1],
       [1, 0],
@@ -196,7 +196,7 @@ describe('an export of spans', () => {
     }
   })
 
-  it('leaves no output to review if the last version has none', async ({ expect }) => {
+  it('leaves no output to review if the last version of a span has none', async ({ expect }) => {
     const { org, span, read } = await newRun()
     const attributes = { 'gen_ai.operation.name': 'chat' }
     await exportSpans(org, [span({ spanId: rootId, attributes: { ...attributes, 'output.value': 'early' } })])
@@ -232,7 +232,7 @@ describe('an export of spans', () => {
     expect((await org.ingest.get('/api/v1/traces/search?name=support')).body.count).toBe(2)
   })
 
-  it('becomes one trace even with more spans than fit in one write', async ({ expect }) => {
+  it('becomes one trace even if it has more spans than fit in one write', async ({ expect }) => {
     const { org, span, uuidOf, read } = await newRun()
     const children = Array.from({ length: 2 * MAX_WRITTEN_RECORDS }, (_, index) =>
       span({
@@ -352,7 +352,7 @@ describe('a trace whose root never arrives', () => {
 })
 
 describe('a trace that a client also posts', () => {
-  it('takes the client’s fields, with telemetry’s spans under its root, in either order', async ({ expect }) => {
+  it('has the client’s fields, and the spans from telemetry under its root, in either order', async ({ expect }) => {
     const reads = []
     for (const isPostedFirst of [true, false]) {
       const { org, trace_id, span, uuidOf, read } = await newRun()
@@ -442,7 +442,7 @@ describe('a trace that a client also posts', () => {
     expect(last.responses[1]?.body.warnings).toEqual([expect.stringContaining('left out "mine"')])
   })
 
-  it('stores its own output only at its root, and queues that for review', async ({ expect }) => {
+  it('stores its own output only on its root, and queues that output for review', async ({ expect }) => {
     const { org, trace_id, span, uuidOf, read } = await newRun()
     await exportSpans(org, [span({ spanId: rootId })])
     await org.ingest.post('/api/v1/observations', { trace_id, type: 'output', data: 'whole', timestamp: TIME })
@@ -481,14 +481,19 @@ describe('the prompt version of a model call', () => {
   it.for([
     ['its id', ({ first }: Versions) => ({ 'countersign.prompt_version_id': first }), 'first', 'chat'],
     [
-      "the prompt's name and number",
+      "the prompt's name and version number",
       () => ({ 'gen_ai.prompt.name': 'answer', 'gen_ai.prompt.version': 1 }),
       'first',
       'answer',
     ],
     ["the prompt's name", () => ({ 'gen_ai.prompt.name': 'answer' }), 'second', 'answer'],
     ['its step', () => ({ 'countersign.step_id': 'answer' }), 'second', 'answer'],
-    ['an unused number', () => ({ 'gen_ai.prompt.name': 'answer', 'gen_ai.prompt.version': 9 }), 'second', 'answer'],
+    [
+      'a name with an unused version number',
+      () => ({ 'gen_ai.prompt.name': 'answer', 'gen_ai.prompt.version': 9 }),
+      'second',
+      'answer',
+    ],
     ['a name without a prompt', () => ({ 'gen_ai.prompt.name': 'other' }), null, 'chat'],
     ['an id without a version', () => ({ 'countersign.prompt_version_id': crypto.randomUUID() }), null, 'chat'],
   ] as const)('comes from %s', async ([, attributes, expected, stepId], { expect }) => {
@@ -505,7 +510,7 @@ describe('the prompt version of a model call', () => {
     expect((await read()).spans).toMatchObject([{ stepId, promptVersionId: expected && versions[expected] }])
   })
 
-  it('reads the same number of rows, no matter how many versions there are', async ({ expect }) => {
+  it('is found in the same number of row reads, no matter how many versions there are', async ({ expect }) => {
     const { org, span } = await newRun()
     const prompt = (await org.owner.post('/api/prompts', { projectSlug: 'support', stepId: 'answer', content: 'One' }))
       .body
@@ -532,7 +537,7 @@ describe('the prompt version of a model call', () => {
     expect(await rowsRead()).toBeLessThan(few + 100)
   })
 
-  it('is missing if no version was active when it started, and for other steps', async ({ expect }) => {
+  it('is missing if no version was active when the call started, or if the step is not a call', async ({ expect }) => {
     const { org, span, read } = await newRun()
     await org.owner.post('/api/prompts', { projectSlug: 'support', stepId: 'answer', content: 'One' })
     const attributes = { 'countersign.step_id': 'answer' }

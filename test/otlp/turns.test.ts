@@ -40,7 +40,7 @@ describe('reading an export yields to other requests', () => {
   })
 })
 
-it('splits work into pieces that weigh up to the limit but contain at least one item', ({ expect }) => {
+it('splits work into pieces that weigh at most the limit, or contain just one item that weighs more', ({ expect }) => {
   const pieces = (weights: number[], size: number) => [...inPieces(weights, size, weight => weight)]
   expect(pieces([1, 1, 1, 5, 9, 1, 1], 3)).toEqual([[1, 1, 1], [5], [9], [1, 1]])
   expect([...inPieces(['a', 'b', 'c'], 2)]).toEqual([['a', 'b'], ['c']])

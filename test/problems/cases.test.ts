@@ -51,7 +51,7 @@ async function mismatchesOf(org: Org, problems: readonly Listed[], limit = 2): P
 }
 
 describe('the cases of problems', () => {
-  it('fill a list of exactly the right length for each number on the board', async ({ expect }) => {
+  it('form a list of exactly the right length for each number on the board', async ({ expect }) => {
     const org = await newOrg()
     const made = []
     for (const output of ['12', '13', '14']) made.push(await newReviewed(output, org))
@@ -66,7 +66,7 @@ describe('the cases of problems', () => {
     for (const limit of [1, 50]) expect(await mismatchesOf(org, problems, limit)).toEqual([])
   })
 
-  it('count under the step and doc that the engine blames, unless a reviewer names another type', async ({
+  it('are counted under the step and doc that the engine blames, unless a reviewer names another type', async ({
     expect,
   }) => {
     const org = await newOrg()
@@ -90,8 +90,8 @@ describe('the cases of problems', () => {
 })
 
 /*
- * Random decisions, answers, new outputs, renames, deletions, and expiries. The counts must equal those of a model that
- * counts from scratch, and each count must equal the length of its list.
+ * The test below makes random decisions, answers, new outputs, renames, deletions, and expiries. The counts must equal
+ * those of a model that counts from scratch, and each count must equal the length of its list.
  */
 
 const STEPS = ['retrieve', 'answer'] as const
@@ -108,7 +108,7 @@ const act = fc.record({
   span: fc.nat(STEPS.length - 1),
   type: fc.nat(TYPES.length - 1),
   doc: fc.nat(DOCS.length - 1),
-  /** Whether the answer blames the span or no span. */
+  /** Whether the answer blames the span. If not, it blames no span. */
   isBlaming: fc.boolean(),
   names: fc.constantFrom(...NAMES),
 })
@@ -213,7 +213,7 @@ async function play(acts: readonly Act[]) {
           .run()
         expired.push(...casesOf(target.model))
       }
-      // Between the deletion and its purge, the counts include the cases, and the lists report them as expired.
+      // Between the deletion and the purge, the counts include the cases, and the lists report them as expired.
       if (isBlaming) await requireLists(org)
       await runJob(target.job, env)
       await runJob(target.job, env)

@@ -5,7 +5,7 @@ import { newReviewed, reviewerOf } from '../support/reviews.ts'
 
 const LIST = '/api/problems?projectSlug=support'
 
-/** A problem with one case, a reviewer, and a prompt for its step with a version that isn't active. */
+/** A problem with one case, a reviewer, and the step's prompt, which has an inactive version. */
 async function newProblem(tenant?: Org) {
   const { org, review } = await newReviewed('12 months', tenant)
   await review({ decision: 'correct', approvedOutput: '24 months' })
@@ -44,7 +44,7 @@ describe('PATCH /api/problems/{id}', () => {
     ])
   })
 
-  it('dismisses only with a note, which stays while the problem is dismissed', async ({ expect }) => {
+  it('dismisses only with a note, which can’t be removed while the problem is dismissed', async ({ expect }) => {
     const { ada, path, list } = await newProblem()
     const refused = await ada.client.patch(path, { dismissed: true })
     expect([refused.status, refused.body.details]).toEqual([
@@ -60,7 +60,7 @@ describe('PATCH /api/problems/{id}', () => {
     expect((await ada.client.patch(path, { dismissed: false })).body).toMatchObject({ state: 'open', note })
   })
 
-  it('needs the manage scope for the candidate', async ({ expect }) => {
+  it('needs the manage scope to change the candidate', async ({ expect }) => {
     const { ada, path, version } = await newProblem()
     const { status, body } = await ada.client.patch(path, { candidateVersionId: version.id })
     expect([status, body.details]).toEqual([

@@ -112,7 +112,7 @@ describe('a problem', () => {
     expect(await problem()).toMatchObject({ state: 'open', candidate: null, proof: null })
     await link(found.id, secondId)
 
-    // Its proof: an experiment with too few fixes, and one with enough.
+    // Its proof is first an experiment with too few fixes, and then one with enough fixes.
     const poor = await experiment(secondId, () => 12)
     const test = poor.items.length
     const items = poor.items.filter(({ expected }) => expected[0] === 24).length
@@ -122,7 +122,7 @@ describe('a problem', () => {
     const good = await experiment(secondId, ({ expected }) => expected[0])
     const proven = { state: 'proven', proof: { experimentId: good.id, met: true, fixed: items, items, reason: null } }
     expect(await problem()).toMatchObject(proven)
-    // The items behind the proof's figures.
+    // List the items behind the proof's figures.
     const listed = async (experimentId: string, filter: string) => {
       const path = `/api/experiments/${experimentId}/items?limit=100&problemId=${found.id}&split=test${filter}`
       const { status, body } = await owner.get(path)
@@ -147,14 +147,14 @@ describe('a problem', () => {
     await purge(tested)
     expect(await problem()).toMatchObject({ ...proven, count: 44 })
 
-    // It goes live, and moves back.
+    // The problem goes live, and then moves back.
     await activate(secondId)
     expect(await problem()).toMatchObject({ state: 'live', watch: { state: 'too_early', versionId: secondId } })
     await activate(firstId)
     expect(await problem()).toMatchObject({ ...proven, watch: null })
     await activate(secondId)
 
-    // Verified at the first look, and open again after three more cases.
+    // The first look verifies the problem, and three more cases reopen it.
     const better = await produce(secondId, 23)
     await accept(better.slice(0, 19))
     expect(await problem()).toMatchObject({ state: 'live', watch: { state: 'too_early' } })
@@ -169,7 +169,7 @@ describe('a problem', () => {
     await correct(better.slice(22))
     expect(await problem()).toMatchObject({ state: 'open' })
 
-    // Another version becomes active, and then another one becomes the candidate.
+    // The first version becomes active again. Later, a third version becomes the candidate.
     await activate(firstId)
     expect(await problem()).toMatchObject({ state: 'proven' })
     await activate(secondId)
@@ -178,7 +178,7 @@ describe('a problem', () => {
     expect(await problem()).toMatchObject({ state: 'fixing', candidate: { number: 3 }, proof: { experimentId: null } })
   })
 
-  it('keeps the state "fixing" if it has fewer than three test items, and says so', async ({ expect }) => {
+  it('keeps the state "fixing" if it has fewer than three test items, and gives that reason', async ({ expect }) => {
     const { firstId, produce, accept, correct, problem, experiment, addVersion, link } = await newProject()
     const outputs = await produce(firstId, 70)
     await accept(outputs)
@@ -199,7 +199,7 @@ describe('a problem', () => {
     await correct(await produce(firstId, 30))
     const versionId = await addVersion()
     const { id, items } = await experiment(versionId, ({ expected }) => expected[0])
-    // Results that aren't for this problem's items, with the longest possible keys.
+    // These results aren't for this problem's items, and have the longest possible keys.
     await stored
       .prepare(
         `insert into experiment_results

@@ -19,7 +19,7 @@ const problemsOf = async (org: Org, query = '') => (await listOf(org, query)).pr
 const daysAgo = (days: number): string => new Date(Date.now() - days * DAY_MS).toISOString()
 
 describe('a case', () => {
-  it('counts once even if a root shows the review of a step with its text', async ({ expect }) => {
+  it('is counted once even if a root shows the review of a step with the same text', async ({ expect }) => {
     const text = 'The warranty lasts 24 months.'
     const { org, step, spanId, review } = await newReviewed({ answer: text })
     const span_id = crypto.randomUUID()
@@ -29,7 +29,7 @@ describe('a case', () => {
     expect(await problemsOf(org)).toMatchObject([{ stepId: 'generate', count: 1, examples: [span_id], share: 1 }])
   })
 
-  it('may be an imported decision, on the day when it was made', async ({ expect }) => {
+  it('may be an imported decision, which is counted on the day when it was made', async ({ expect }) => {
     const { org, spanId } = await newReviewed('Yes')
     const { userId } = await reviewerOf(org, 'ada@example.com')
     expect(userId).toBeTruthy()
@@ -37,14 +37,14 @@ describe('a case', () => {
     await org.owner.post('/api/reviews', { reviews: [imported] })
     expect(await problemsOf(org)).toEqual([])
     expect(await problemsOf(org, `&from=${daysAgo(41)}&to=${daysAgo(39)}`)).toMatchObject([{ count: 1, trend: 1 }])
-    // It's in the preceding range.
+    // The decision is in the preceding range.
     expect(await problemsOf(org, `&from=${daysAgo(30)}`)).toEqual([])
     const other = await newReviewed('Yes', org)
     await other.review(CORRECTION)
     expect(await problemsOf(org)).toMatchObject([{ count: 1, trend: 0 }])
   })
 
-  it('keeps a type of the project’s own, and one that was disabled later', async ({ expect }) => {
+  it('keeps a custom type, even if the type is disabled later', async ({ expect }) => {
     const { org, review } = await newReviewed('Yes')
     const path = `/api/projects/${org.project.id}/error-types/late_docs`
     const own = { name: 'Late documents', category: 'Human Error', rule: 'The documents came too late.' }
@@ -93,7 +93,9 @@ describe('a case', () => {
 })
 
 describe('the list of problems', () => {
-  it('begins with the problems with the most cases, and lists each once across pages', async ({ expect }) => {
+  it('begins with the problems that have the most cases, and lists each problem once across pages', async ({
+    expect,
+  }) => {
     const org = await newOrg()
     const types = ['reasoning_error', 'hallucinated_content', 'outdated_reference', undefined]
     for (const [index, errorType] of types.entries()) {
@@ -109,7 +111,7 @@ describe('the list of problems', () => {
     do {
       const page = await listOf(org, `&limit=1${cursor}`)
       paged.push(...page.problems)
-      // A problem that arrives in the meantime doesn't make another one appear twice.
+      // A problem that arrives in the meantime doesn't make another problem appear twice.
       if (paged.length === 1)
         await (await newReviewed('Yes', org)).review({ ...CORRECTION, errorType: 'system_failure' })
       cursor = page.nextCursor && `&cursor=${page.nextCursor}`
@@ -153,7 +155,7 @@ describe('the list of problems', () => {
       expect([second.problems.length, second.nextCursor]).toEqual([2, null])
     }
     expect(await listOf(org, '&state=fixing')).toMatchObject({ problems: [] })
-    // Without the prompt, there's neither a candidate nor a case.
+    // Once the prompt is deleted, there's neither a candidate nor a case.
     await org.owner.delete(`/api/prompts/${promptId}`)
     expect(await problemsOf(org, '&limit=200')).toEqual([])
   })

@@ -53,7 +53,7 @@ describe('GET /api/problems', () => {
 })
 
 describe('a problem', () => {
-  it('is found by the ids of both names of its step', async ({ expect }) => {
+  it('is found by its id under either name of its step', async ({ expect }) => {
     const { org, review } = await newReviewed('12 months')
     await review(CORRECTION)
     const store = await storeOf(org)

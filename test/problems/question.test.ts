@@ -8,7 +8,7 @@ import { aBasis, anExample } from '../support/suggestions.ts'
 
 const BOUNDARY = '3c8f'
 
-/** The question's parts: everything outside the fence, and the JSON inside. */
+/** The question's parts: everything outside the fence, and the JSON inside it. */
 function ask(basis: Basis) {
   const { instructions, material } = atOnce(writeQuestion(basis, BOUNDARY))
   const lines = material.split('\n')
@@ -44,7 +44,7 @@ describe('the question', () => {
     expect(answerSchema(aBasis()).properties.changes.items.properties.examples.items.enum).toEqual(['e1', 'e2'])
   })
 
-  it('stays within its token limit and shows every example, no matter how long everything is', ({ expect }) => {
+  it('stays within its token limit and shows every example, no matter how long its parts are', ({ expect }) => {
     const long = (text: string) => `${text} `.repeat(60_000)
     const examples = Array.from({ length: MAX_SUGGESTION_EXAMPLES }, () =>
       anExample({ input: long('why'), output: long('wrong'), approved: long('right'), comment: long('no') }),
@@ -84,7 +84,7 @@ describe('hostile text', () => {
     ['the prompt', { prompt: { content: BREAK, outputSchema: { title: BREAK } } }],
   ]
 
-  it.for(PLACES)('in %s stays inside the fence, on a line of its own', ([, fields], { expect }) => {
+  it.for(PLACES)('in %s stays inside the fence, on its own line', ([, fields], { expect }) => {
     const plain = ask(aBasis())
     const { instructions, around, inside } = ask(aBasis(fields))
     expect(instructions).toBe(plain.instructions)

@@ -10,7 +10,7 @@ import { aSuggestingModel, newSuggestible, PROMPT, SUGGESTED } from '../support/
 import { aChange } from '../support/suggestions.ts'
 
 describe('a suggestion', () => {
-  it('is a version that is not active, with changes that name their examples', async ({ expect }) => {
+  it('is an inactive version whose changes name their examples', async ({ expect }) => {
     const { request, result, versions, prompt, problemId, path, spans } = await newSuggestible({ examples: 2 })
     const end = aChange({ place: 'end', before: '', after: 'Cite the chunk.', examples: ['e2', 'e1'] })
     const { bindings, run, jobs } = await aSuggestingModel([{ answer: { changes: [aChange(), end] } }])
@@ -76,7 +76,7 @@ const candidateOf = async (org: Org) =>
   (await org.read.get(`/api/problems?projectId=${org.project.id}`)).body.problems[0]?.candidate?.versionId
 
 describe('a request', () => {
-  it('starts no second job while one is pending, but starts a new one after that', async ({ expect }) => {
+  it('starts no second job while one is pending, but starts one afterward', async ({ expect }) => {
     const { request, result, versions } = await newSuggestible()
     const { bindings, run, jobs, modelRequests } = await aSuggestingModel([SUGGESTED, SUGGESTED])
     const requests = await Promise.all([request(bindings), request(bindings)])
@@ -150,7 +150,7 @@ describe('a request', () => {
 })
 
 describe('what the model reads', () => {
-  it('consists of train items without metadata, and the doc that the problem names', async ({ expect }) => {
+  it('includes train items without metadata, and the doc that the problem names', async ({ expect }) => {
     const { request, correct } = await newSuggestible()
     await correct({ input: 'in-the-test-split', metadata: { note: 'in-the-metadata' } }, { split: 'test' })
     await correct({ input: 'in-validation' }, { split: 'validation' })
@@ -166,7 +166,7 @@ describe('what the model reads', () => {
       expect(sent).not.toContain(text)
   })
 
-  it('is at most the 20 newest examples', async ({ expect }) => {
+  it('includes at most the 20 newest examples', async ({ expect }) => {
     const { request, spans, result } = await newSuggestible({ examples: 21 })
     const { bindings, run } = await aSuggestingModel()
     await request(bindings)
@@ -180,7 +180,7 @@ describe('what the model reads', () => {
     )
   })
 
-  it('is a preview of an example with large values', async ({ expect }) => {
+  it('includes a preview of an example with large values', async ({ expect }) => {
     const { request, correct, result } = await newSuggestible({ examples: 0 })
     const { spanId } = await correct({ input: { text: `the-beginning ${'x'.repeat(400_000)}` } })
     const { bindings, run, modelRequests } = await aSuggestingModel()
@@ -215,7 +215,7 @@ describe('a hostile trace', () => {
 describe("a model's invalid answer", () => {
   const INVALID: Reply = { answer: { changes: [aChange({ before: 'not there' })] } }
 
-  it('is asked for again, without being quoted', async ({ expect }) => {
+  it('leads to another question, which does not quote it', async ({ expect }) => {
     const { request, versions } = await newSuggestible()
     const { bindings, run, modelRequests } = await aSuggestingModel([INVALID, SUGGESTED])
     await request(bindings)
@@ -226,7 +226,7 @@ describe("a model's invalid answer", () => {
     expect(JSON.stringify(again?.body)).not.toContain('not there')
   })
 
-  it('fails the job with the reason if it comes twice, and a new request starts over', async ({ expect }) => {
+  it('fails the job and gives the reason if it comes twice, and a new request starts over', async ({ expect }) => {
     const { request, result, versions } = await newSuggestible()
     const { bindings, run } = await aSuggestingModel([INVALID, INVALID, SUGGESTED])
     await request(bindings)
@@ -338,7 +338,7 @@ describe('the candidate', () => {
     }
   })
 
-  it('stays the version that a person has linked in the meantime', async ({ expect }) => {
+  it('remains the version that a person linked in the meantime', async ({ expect }) => {
     const { request, result, prompt, org, problemId } = await newSuggestible()
     const { bindings, run } = await aSuggestingModel()
     await request(bindings)
@@ -394,7 +394,7 @@ describe('deletion', () => {
     return { suggestions: suggestions?.results ?? [], examples: examples?.results ?? [] }
   }
 
-  /** The number of rows about a problem's suggestions, and about these spans as examples of any suggestion. */
+  /** Counts the rows about a problem's suggestions, and the rows about these spans as examples in any suggestion. */
   const storedFor = async (problemId: string, spanIds: readonly string[] = []) => {
     const count = (query: string, value: string) => env.DB.prepare(query).bind(value).first<number>('n')
     return {
@@ -489,7 +489,7 @@ describe('deletion', () => {
     ).toEqual({ suggestions: 0, examples: 0 })
   })
 
-  it('leaves no trace of a version that the prompt has no room for', async ({ expect }) => {
+  it('leaves no rows about a version that the prompt has no room for', async ({ expect }) => {
     const { request, prompt, org, result, problemId, spans } = await newSuggestible()
     const content = `Be brief. {{input.question}} ${'x'.repeat(250_000)}`
     const add = (fields: object) => org.owner.post(`/api/prompts/${prompt.id}/versions`, { content, ...fields })
@@ -526,7 +526,7 @@ describe('deletion', () => {
 })
 
 describe('the audit log', () => {
-  it('records the request and the version under the person who asked', async ({ expect }) => {
+  it('attributes both the request and the version to the person who asked', async ({ expect }) => {
     const { request, org, problemId, prompt, result } = await newSuggestible()
     const { bindings, run } = await aSuggestingModel()
     const person = await org.owner.post('/api/users', { email: `${crypto.randomUUID()}@example.com`, name: 'Ann' })
@@ -562,7 +562,7 @@ describe('the audit log', () => {
 
 describe('a request that loses a reply from D1', () => {
   it.for(['before', 'after'] as const)(
-    '%s it took effect starts one job, with one log entry',
+    '%s it takes effect starts one job and adds one log entry',
     async (when, { expect }) => {
       vi.spyOn(console, 'error').mockImplementation(() => {})
       const world = await newSuggestible()

@@ -15,8 +15,8 @@ import {
 } from './model.ts'
 
 /*
- * Generates the calls. There are only a few names, and values collide on purpose, because bugs appear where calls
- * interact. The ids are the same in every run, so that counterexamples stay readable. Each run has its own
+ * This file generates the calls. It uses only a few names, and its values collide on purpose, because bugs appear where
+ * calls interact. The ids are the same in every run, so that counterexamples stay readable. Each run has its own
  * organization.
  */
 
@@ -24,7 +24,7 @@ import {
 export type Job =
   /** The queue delivers the jobs that deletions sent. */
   | { type: 'deliver' }
-  /** Cron runs `hours` after everything before it. */
+  /** Cron runs `hours` hours after everything before it. */
   | { type: 'sweep'; hours: number; hasQueue: boolean }
 
 /** A call or a job, and the number of milliseconds since the previous one. */
@@ -44,8 +44,8 @@ export const TRACES: readonly string[] = ['trace_a', 'trace_b', 'trace_c']
 const uuids = (first: string) => [1, 2, 3, 4].map(digit => `${first}0000000-0000-4000-8000-00000000000${digit}`)
 export const SPANS = uuids('a')
 /**
- * With several databases, the ids of spans and feedback are unique only within one database. So each trace gets its
- * own ids, because the model knows nothing about databases.
+ * With several databases, the ids of spans and feedback are unique only within one database. The model doesn't
+ * distinguish databases, so each trace gets its own ids.
  */
 export const ownSpanId = (place: number, id: string): string => `${place}${id.slice(1)}`
 const OBSERVATIONS = [...uuids('b'), ...uuids('9')]
@@ -201,13 +201,13 @@ const span: fc.Arbitrary<SpanBody> = fc
         { input_tokens: fc.nat(MAX_TOKENS), output_tokens: fc.nat(9), cached_tokens: fc.nat(9) },
         { requiredKeys: ['input_tokens', 'output_tokens'], noNullPrototype: true },
       ),
-      // Powers of two add up exactly, in any order.
+      // Sums of powers of two are exact in any order.
       cost_usd: fc.constantFrom(0, 0.25, 0.5, 2),
     },
     { requiredKeys: ['trace_id', 'span_id', 'step_id', 'timestamp'], noNullPrototype: true },
   )
-  // A span may name only its own trace's root span. What happens if it names another trace's root before that root
-  // exists is undefined.
+  // A call may refer only to its own trace's root span. The contract doesn't define what happens if a call refers to
+  // another trace's root before that root exists.
   .map(body => (body.span_id === ROOT_OF ? { ...body, span_id: ROOT_OF + body.trace_id } : body))
 
 const observation: fc.Arbitrary<ObservationBody> = fc
@@ -254,7 +254,7 @@ const deletion = traceId.map((trace_id): Command => ({ type: 'delete', trace_id 
 
 const command: fc.Arbitrary<Command> = fc.oneof({ arbitrary: event, weight: 10 }, { arbitrary: deletion, weight: 1 })
 
-/** A call that runs at the same time as others. Reads and the queue also run between them. */
+/** A call that runs at the same time as others. Reads and queue deliveries may also run at that time. */
 export type Racer = Command | { type: 'deliver' } | { type: 'read'; trace_id: string }
 
 const job: fc.Arbitrary<Job> = fc.oneof(
@@ -266,7 +266,7 @@ export const isCommand = (action: { type: string }): action is Command =>
   ['trace', 'span', 'observation', 'feedback', 'delete'].includes(action.type)
 export const isEvent = (action: { type: string }): action is Event => isCommand(action) && action.type !== 'delete'
 
-/** The number of events in each batch, used in rotation. */
+/** The sizes of batches, used in rotation. */
 export const sizes = fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 4 })
 
 const creations = TRACES.map((trace_id): Event => {
@@ -274,14 +274,14 @@ const creations = TRACES.map((trace_id): Event => {
   return { type: 'trace', body }
 })
 
-/** A request in a crowd, which is one call or a batch of several, sent `times` times. */
+/** A request in a crowd: one call, or a batch of several. It's sent `times` times. */
 export interface Request {
   events: Event[]
   times: number
 }
 
 /**
- * Calls whose outcome is the same in every order: the traces already exist, each call has its own child or metadata
+ * Calls that have the same outcome in any order: the traces already exist, each call has its own child or metadata
  * field, and no two children have the same time.
  */
 export const crowd: fc.Arbitrary<{ first: Step[]; requests: Request[] }> = fc
@@ -322,7 +322,7 @@ function apart(event: Event, index: number): Event {
   }
 }
 
-/** A sequence of calls and jobs. If `minGap` is 0, some share a millisecond. */
+/** A sequence of calls and jobs. If `minGap` is 0, some of them happen in the same millisecond. */
 export const sequence = (maxLength: number, minGap: 0 | 1): fc.Arbitrary<Step[]> => {
   const later = fc.record(
     {
@@ -379,7 +379,7 @@ const racer: fc.Arbitrary<Racer> = fc.oneof(
   { arbitrary: fc.constant({ type: 'deliver' as const }), weight: 1 },
 )
 
-/** Few enough calls that every order can be tried. */
+/** So few calls that every order can be tried. */
 export const racers: fc.Arbitrary<Racer[]> = fc
   .tuple(narrowness, fc.array(racer, { minLength: 2, maxLength: 4 }))
   .map(([pools, racing]) => racing.map(sent => narrowed(sent, pools)))
@@ -393,7 +393,7 @@ export const probes: fc.Arbitrary<Probe[]> = fc.array(
   { minLength: 1, maxLength: 4 },
 )
 
-/** The distinct searchable metadata that a sequence's calls sent, except for values that a URL can't carry. */
+/** The distinct searchable metadata that a sequence's calls sent, except for values that a URL can't contain. */
 export function leavesSent(commands: readonly (Command | Job)[]) {
   const leaves = commands.flatMap(sent => (sent.type === 'trace' ? leavesOf(sent.body.metadata ?? {}) : []))
   const distinct = new Map(leaves.map(leaf => [JSON.stringify(leaf), leaf]))

@@ -11,9 +11,9 @@ import { exportSpans, newRun, type SpanFields } from '../support/telemetry.ts'
 import { mustEqual, textOf } from './view.ts'
 
 /*
- * A trace's data arrives in many ways: exports of its spans in any parts and order, client calls, observations,
- * feedback, and reviews. No matter how the exports are split up and interleaved with the rest, the final trace is the
- * same as if all spans had arrived in one export before everything else.
+ * A trace's data arrives in many ways: exports of its spans, split into any parts and in any order, client calls,
+ * observations, feedback, and reviews. No matter how the exports are split up and interleaved with the rest, the final
+ * trace is the same as if all spans had arrived in one export before everything else.
  */
 
 const THOROUGHNESS = inject('propertyRuns')
@@ -49,7 +49,7 @@ const plannedSpan = (place: number): fc.Arbitrary<PlannedSpan> =>
     fields: fc.dictionary(fc.constantFrom('plan', 'region', 'user_id'), fc.constantFrom('a', 'b'), { maxKeys: 2 }),
   })
 
-/** Something that happens to the trace, other than an export. Acts keep their order. */
+/** Something that happens to the trace, other than an export. Acts always happen in the same order. */
 type Act =
   | { type: 'post'; status: 'running' | 'completed'; metadata: Record<string, string> }
   | { type: 'observe'; kind: 'input' | 'output'; data: string | null; at: number; place: number | null }
@@ -82,7 +82,7 @@ const act: fc.Arbitrary<Act> = fc.oneof(
 
 const spanIdOf = (place: number): string => (0xa0 + place).toString(16).padStart(16, '0')
 
-/** The span as exported before it ended, with an earlier end and a different output. */
+/** The span as it was exported before it ended, with an earlier end and a different output. */
 const earlierVersion = (span: PlannedSpan): PlannedSpan => ({
   ...span,
   end: span.end - 1,
@@ -111,7 +111,7 @@ const spanFieldsOf = ({ place, parent, start, end, kind, output, fields }: Plann
 
 type Run = Awaited<ReturnType<typeof newRun>>
 
-/** Performs one act. Its ids derive from `index`, so that two runs use the same ids. */
+/** Performs one act. Its ids are derived from `index`, so that two runs use the same ids. */
 async function doAct({ org, trace_id, uuidOf }: Run, act: Act, index: number): Promise<void> {
   const idOf = async (place: number | null) => (place === null ? {} : { span_id: await uuidOf(spanIdOf(place)) })
   if (act.type === 'post') {
@@ -243,8 +243,8 @@ interface ReadSpan {
 }
 
 /**
- * Asserts that the queue has only spans with an unreviewed output and, if the trace comes from a pipeline, every step
- * among those spans.
+ * Asserts that the queue contains only spans with an unreviewed output. If the trace comes from a pipeline, the queue
+ * must also contain every step among those spans.
  */
 function mustQueue({ trace, list, queue }: Awaited<ReturnType<typeof readEverything>>): void {
   const open = (trace as { spans: ReadSpan[] }).spans.filter(
@@ -263,7 +263,7 @@ function mustQueue({ trace, list, queue }: Awaited<ReturnType<typeof readEveryth
   )
 }
 
-/** Compares the differing lines first, because a full reading fills pages. */
+/** Compares the differing lines first, because a full reading is pages long. */
 function mustRead(actual: object, expected: object): void {
   const [actualLines, expectedLines] = [textOf(actual).split('\n'), textOf(expected).split('\n')]
   mustEqual(
@@ -278,7 +278,7 @@ const story = fc.tuple(plannedSpan(0), plannedSpan(1), plannedSpan(2), plannedSp
   fc.record({
     spans: fc.constant(spans),
     acts: fc.array(act, { maxLength: 6 }),
-    /** The act before which each part is exported. All spans are exported again at the end. */
+    /** The parts, each exported before the act at the index `before`. All spans are exported again at the end. */
     parts: fc.array(
       fc.record({
         before: fc.integer({ min: 0, max: 6 }),
@@ -303,10 +303,10 @@ describe('exports for a trace', () => {
           )
         const split = await newRun()
         const first = spans[0]
-        // Export one span first, so that everything else finds the trace.
+        // Export one span first, so that the trace exists before everything else arrives.
         await send(split, [first])
-        // If a client also sent the span, each export only fills in missing fields, so an earlier version would take
-        // precedence.
+        // If a client also sent a span, each export of it only fills in missing fields, so its earlier version would
+        // take precedence.
         const sentByClients = acts.flatMap(act => (act.type === 'span' ? [act.place] : []))
         const earlier = (some: readonly PlannedSpan[]) =>
           some.filter(({ place }) => !sentByClients.includes(place)).map(earlierVersion)
@@ -350,8 +350,8 @@ describe('exports for a trace', () => {
   it('give the same trace when sent at the same time as other calls', { timeout: TIMEOUT_MS }, () =>
     fc.assert(
       fc.asyncProperty(story, async ({ spans, acts, parts }) => {
-        // Keep one act of each type. If there were several, only the last would take effect, and here any of them could
-        // be the last.
+        // Keep one act of each type. If there were several, only the last would take effect, and in this test, any of
+        // them could be the last.
         const some = acts.filter(
           ({ type }, index) => type !== 'sweep' && acts.findIndex(act => act.type === type) === index,
         )

@@ -24,7 +24,7 @@ import { mustMissOnly, placesOf } from './silence.ts'
 import { expectedView, queriesOf, readView, settled, textOf } from './view.ts'
 
 /*
- * Calls are sent while epochs begin and one of the databases fails in any possible way. Afterward, reads return
+ * Calls are sent while epochs begin and one of the databases fails in every possible way. Afterward, reads return
  * whatever was acknowledged, a call that wasn't acknowledged can be sent again, and only the failing database's traces
  * are affected.
  */
@@ -34,7 +34,7 @@ const LIMIT_MS = 50_000 * THOROUGHNESS
 /** On a busy machine, interrupting a run takes a while. */
 const TIMEOUT_MS = LIMIT_MS + 40_000
 
-/** Calls that are sent together, or a job, and a fault that occurs meanwhile. */
+/** Either calls that are sent together or a job, and a fault that occurs in the meantime. */
 interface Act {
   after: number
   sent: Event[] | { type: 'delete'; trace_id: string } | Job
@@ -61,7 +61,7 @@ const acts = fc
     return joined
   })
 
-/** Sends calls, in a batch if there are several. Each has its own result. */
+/** Sends calls, in a batch if there are several. Each call has its own result. */
 const send = async (tenant: Tenant, calls: readonly Command[], client = tenant.client): Promise<Received[]> => {
   const [only] = calls
   if (only && calls.length === 1) return [await sendOne(client, only, tenant.ids)]
@@ -69,7 +69,7 @@ const send = async (tenant: Tenant, calls: readonly Command[], client = tenant.c
 }
 
 /**
- * The possible worlds after a call, given those that were possible before it. A call that got a 503 may have taken
+ * The possible worlds after a call, given the worlds that were possible before it. A call that got a 503 may have taken
  * effect or not. Throws if no world explains the response.
  */
 function worldsAfter(worlds: readonly World[], call: Command, { status, body }: Received, arrival: Arrival): World[] {
@@ -90,8 +90,8 @@ interface Arrival {
 }
 
 /**
- * Which calls may fail because of a fault: all calls if the fault is in the control database, or else those for the
- * traces in the database with the fault.
+ * Determines which calls may fail because of a fault. If the fault is in the control database, all calls may fail.
+ * Otherwise, only calls for traces in the database with the fault may fail.
  */
 async function mayFail(tenant: Tenant, { database }: Fault): Promise<(call: Command) => boolean> {
   const [places, epochs] = [await placesOf(tenant), await epochsIn(tenant.projectId)]
@@ -116,7 +116,7 @@ async function sendDuring(tenant: Tenant, before: readonly World[], calls: reado
     const result = received[place] ?? { status: 0, body: undefined }
     worlds = worldsAfter(worlds, call, result, { at, place, ids })
     if (result.status !== 503) continue
-    // If all valid calls of a batch fail, so does the whole batch.
+    // If all valid calls in a batch fail, the whole batch fails, including its invalid calls.
     const isInvalid = before.every(world => apply(world, call, { at, place }, ids)[1] === INVALID)
     if (!isInvalid && !mayBeRefused?.(call)) {
       throw new Error(`${JSON.stringify(call)} failed with ${JSON.stringify(fault)}`)
@@ -130,7 +130,7 @@ async function sendDuring(tenant: Tenant, before: readonly World[], calls: reado
     const result = second[place] ?? { status: 0, body: undefined }
     if (result.status === 503) throw new Error(`${JSON.stringify(call)} fails without a fault`)
     worlds = worldsAfter(worlds, call, result, { at: pass(0), place, ids })
-    // The first deletion took effect.
+    // This means that the first deletion took effect.
     if (call.type === 'delete' && result.status === 404 && existed.some(world => hasTrace(world, call.trace_id))) {
       tenant.deleted.push(ids.trace(call.trace_id))
     }
@@ -180,7 +180,7 @@ afterEach(async () => {
   vi.restoreAllMocks()
 }, 120_000)
 
-// With one database, `npm test` leaves this to test/endpoints/faults.test.ts.
+// If there's only one database, `npm test` skips this test, because test/endpoints/faults.test.ts covers that case.
 describe.runIf(isSharded || THOROUGHNESS > 1)('while one of the databases fails', () => {
   it('reads show every acknowledged call, and only that database’s traces are missing', { timeout: TIMEOUT_MS }, () =>
     fc.assert(

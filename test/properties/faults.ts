@@ -7,8 +7,8 @@ import { Flight, passTime } from '../support/simulated-time.ts'
 import { pass } from './service.ts'
 
 /**
- * What happens to a D1 call: it fails before it runs, or after it has run all statements of a batch but before it
- * commits them, or the reply gets lost, or D1 never responds.
+ * What happens to a D1 call: it fails before it runs, it fails after it has run all statements of a batch but before it
+ * commits them, its reply gets lost, or D1 never responds.
  */
 const MOMENTS = ['before', 'midway', 'after', 'never'] as const
 
@@ -16,11 +16,11 @@ const MOMENTS = ['before', 'midway', 'after', 'never'] as const
 export interface Fault {
   /** The number of the database. */
   database: number
-  /** The first call that fails, and whether all later calls fail as well. */
+  /** The index of the first call that fails, and whether all later calls fail as well. */
   at: number
   stays: boolean
   moment: (typeof MOMENTS)[number]
-  /** Whether the error says that a second attempt is worthwhile. */
+  /** Whether the error indicates that a retry may succeed. */
   isPassing: boolean
 }
 
@@ -32,7 +32,7 @@ export const fault: fc.Arbitrary<Fault> = fc.record({
   isPassing: fc.boolean(),
 })
 
-/** Every call to this database fails, with an error or without a response. */
+/** A fault in which every call to this database fails, either with an error or because D1 never responds. */
 export const silence = (database: number, moment: 'before' | 'never'): Fault => ({
   database,
   at: 0,
@@ -41,7 +41,7 @@ export const silence = (database: number, moment: 'before' | 'never'): Fault => 
   isPassing: false,
 })
 
-/** Bindings with a fault, and what's in flight. */
+/** Bindings with a fault, and the calls that are in flight. */
 function faulty({ database, at, stays, moment, isPassing }: Fault) {
   const flight = new Flight()
   let calls = 0
@@ -56,7 +56,7 @@ function faulty({ database, at, stays, moment, isPassing }: Fault) {
   return { bindings, flight }
 }
 
-/** Runs something with a fault. The service's clock advances only while it waits. */
+/** Calls `run` with faulty bindings. The service's clock advances only while `run` waits. */
 export async function withFault<Result>(fault: Fault, run: (bindings: Env) => Promise<Result>): Promise<Result> {
   const { bindings, flight } = faulty(fault)
   const start = pass(0)

@@ -13,10 +13,11 @@ import { reviewerOf } from '../support/reviews.ts'
 const THOROUGHNESS = inject('propertyRuns')
 
 /*
- * Reviewers decide over several days, here or in another system, while spans change their steps, outputs, and usage,
- * engines answer, and traces are deleted or expire, whether or not they're purged. A reviewer may be deleted, and steps
- * may be renamed. Each figure in insights must then agree with its list: a count equals the length of its list of spans
- * or traces plus the list's `expired`, and tokens, costs, and durations are those of the listed spans.
+ * Reviewers decide over several days, in this system or in another one. Meanwhile, spans change their steps, outputs,
+ * and usage, engines answer, and traces are deleted or expire. These traces may or may not be purged. A reviewer may be
+ * deleted, and steps may be renamed. Each figure in insights must then agree with its list: a count equals the length
+ * of its list of spans or traces plus the list's `expired`, and tokens, costs, and durations are those of the listed
+ * spans.
  */
 
 const STEPS = ['classify', 'answer'] as const
@@ -74,14 +75,16 @@ let hour = Date.parse('2027-01-01T00:00:00.000Z')
  */
 let start = Date.parse('2026-11-10T22:00:00.000Z')
 
-/** The days that insights cover, and the times when traces run: traces from the first time may expire. */
+/**
+ * The days that insights cover, and the times when traces run. Only traces from the first of these times may expire.
+ */
 const WINDOW = { from: '2026-01-01T00:00:00.000Z', to: '2027-01-01T00:00:00.000Z' }
 const EXPIRING = '2026-01-01T12:00:00.000Z'
 const LASTING = ['2026-12-30T12:00:00.000Z', '2026-12-31T23:59:59.999Z'] as const
 /** Traces before this day expire. */
 const EXPIRED_UNTIL = Date.parse('2026-07-01T00:00:00.000Z')
 
-/** What a model call in a trace used. The costs aren't sums of powers of two, so they would show lost digits. */
+/** What a model call in a trace used. The costs aren't sums of powers of two, so lost digits would be noticeable. */
 const usedBy = (index: number) => ({
   model: 'gpt-4.1-mini',
   usage: { input_tokens: 100 + index, output_tokens: 10 * index },
@@ -112,9 +115,9 @@ const readInsights = async ({ read }: Org) =>
 interface Played {
   org: Org
   versionId: string
-  /** The steps' figures for the day whose traces may expire, before any of them expire. */
+  /** The steps' figures for the day whose traces may expire, read before any of those traces expire. */
   keptUse: Used[]
-  /** The last day of decisions. */
+  /** A time on the last day when decisions were made. */
   now: number
 }
 
@@ -139,7 +142,7 @@ async function play(drawn: Scenario): Promise<Played> {
     const agent = crypto.randomUUID()
     const steps = [
       aSpan({ trace_id, step_id: 'classify', ...usedBy(index), duration_ms: 10 ** index, parent_span_id: agent }),
-      // Some roots are reviewed together with their last step, because they have its text.
+      // Some roots are reviewed together with their last step, because both have the same text.
       aSpan({
         trace_id,
         prompt_version_id: versionId,
@@ -147,7 +150,7 @@ async function play(drawn: Scenario): Promise<Played> {
         ...(index % 2 === 0 && { output: ANSWER }),
       }),
     ]
-    // The agent repeats what its call used. Nobody reviews the other call, which has no output.
+    // The agent repeats the usage of its call. Nobody reviews the other call, which has no output.
     const others = [
       aSpan({ trace_id, span_id: agent, step_id: 'agent', output: undefined, ...usedBy(index) }),
       aSpan({ trace_id, step_id: 'embed', output: undefined, ...usedBy(index + 2), duration_ms: 7 }),
@@ -196,7 +199,7 @@ async function play(drawn: Scenario): Promise<Played> {
           errorType: ERROR_TYPES[errorType],
           comment: crypto.randomUUID(),
           ...(kind === 'correct' && { approvedOutput: value }),
-          // Some of these are older than the current decisions.
+          // Some of these decisions are older than the current ones.
           ...(isImported && {
             source: 'import',
             by: EMAILS[reviewer],
@@ -258,14 +261,14 @@ async function listed({ read }: Org, of: 'spans' | 'traces', filters: Filters) {
   const items = [...body[of]]
   for (let cursor = body.nextCursor; cursor !== null; ) {
     const next = (await read.get(`/api/${of}?${query}&cursor=${cursor}`)).body
-    if ('expired' in next) throw new Error('a later page has expired')
+    if ('expired' in next) throw new Error('a later page has the field `expired`')
     items.push(...next[of])
     cursor = next.nextCursor
   }
   return { items, expired: body.expired }
 }
 
-/** What the model calls of a step and version used on a day, and how long they took. */
+/** What the model calls for a step and version used on a day, and how long the calls took. */
 interface Used {
   day: string
   stepId: string
@@ -309,7 +312,7 @@ function withoutRepeats(spans: readonly ListedSpan[]): ListedSpan[] {
   })
 }
 
-/** The figures of some spans. */
+/** Computes the figures of the given spans. */
 function figuresOf(spans: readonly ListedSpan[]) {
   const used = spans.flatMap(({ usage }) => usage ?? [])
   const costs = spans.flatMap(({ costUsd }) => costUsd ?? [])
@@ -330,7 +333,7 @@ function figuresOf(spans: readonly ListedSpan[]) {
 
 type Figures = Omit<Used, 'day' | 'stepId' | 'promptVersionId'>
 
-/** Throws unless the figures match the spans as exactly as the API promises. */
+/** Throws unless the figures match the spans with the precision that the API promises. */
 function mustHaveUsed(what: string, shown: Omit<Figures, 'duration'> & Partial<Figures>, spans: readonly ListedSpan[]) {
   const { usage, costUsd, durations } = figuresOf(spans)
   const isSameCost = costUsd === null ? shown.costUsd === null : Math.abs((shown.costUsd ?? -1) - costUsd) < 1e-9
@@ -351,12 +354,12 @@ function mustHaveUsed(what: string, shown: Omit<Figures, 'duration'> & Partial<F
   if (!isRight) throw new Error(`${what}: ${JSON.stringify(duration)}, listed ${durations}`)
 }
 
-describe('the figures of insights', () => {
+describe('the figures in insights', () => {
   afterEach(() => {
     vi.useRealTimers()
   })
 
-  it('match the spans and traces that the API lists for them, apart from expired ones', {
+  it('match the spans and traces that the API lists for them, apart from expired spans and traces', {
     timeout: 120_000 * THOROUGHNESS,
   }, async () => {
     vi.useFakeTimers({ toFake: ['Date'] })
@@ -423,7 +426,8 @@ describe('the figures of insights', () => {
         throw new Error(`today: ${byReviewer(queue.today)}, insights ${byReviewer(reviewedToday)}`)
       }
 
-      // Error types that reviewers named, by decision, and those that engines named, by trace.
+      // Error types: those that reviewers named are counted by decision, and those that engines named are counted by
+      // trace.
       for (const { errorType, stepId, source, count } of body.errorTypes) {
         if (source === 'review') {
           await mustMatch('error type', { ...window, errorType, stepId }, count)
@@ -438,7 +442,7 @@ describe('the figures of insights', () => {
         .reduce((sum: number, { count }: { count: number }) => sum + count, 0)
       await mustCount('all answers', 'traces', { engineFrom: body.from, engineTo: body.to }, answers)
 
-      // Outputs and what calls used, by the day of the trace.
+      // Outputs, and the usage of calls, by the day of the trace.
       const ofDays = { from: body.from, to: body.to, reviewable: 'true' }
       const mustList = async (what: string, filters: Filters, outputs: number, reviewed: number) => {
         await mustCount(`${what}'s outputs`, 'spans', { ...ofDays, ...filters }, outputs)

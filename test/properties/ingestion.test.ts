@@ -23,14 +23,14 @@ import {
 import { expectedView, mustEqual, queriesOf, readView, settled } from './view.ts'
 
 /*
- * Creating, observing, completing, giving feedback, deleting and creating again end in the state that the contract
- * defines, no matter how they are interleaved and repeated. `model.ts` implements that state independently. The
- * service's clock advances only when a sequence says so, which makes arrival order part of a counterexample.
+ * Calls that create, observe, complete, rate, delete, and recreate traces end in the state that the contract defines,
+ * no matter how the calls are interleaved and repeated. `model.ts` implements that state independently. The service's
+ * clock advances only when a sequence says so, which makes arrival order part of a counterexample.
  */
 
 const THOROUGHNESS = inject('propertyRuns')
 
-/** To reproduce a failure, enter the seed and the path that it printed. */
+/** To reproduce a failure, enter the seed and the path that the failed run printed. */
 const REPLAY: { seed?: number; path?: string } = {}
 
 const LIMIT_MS = 50_000 * THOROUGHNESS
@@ -41,7 +41,7 @@ const TIMEOUT_MS = LIMIT_MS + 40_000
 const check = <Values>(runs: number, property: fc.IAsyncProperty<Values>): Promise<void> =>
   fc.assert(property, { numRuns: runs * THOROUGHNESS, interruptAfterTimeLimit: LIMIT_MS, ...REPLAY })
 
-/** Asserts that the service returns the same as the model. */
+/** Asserts that the service returns the same data as the model. */
 async function mustRead(tenant: Tenant, world: World, probed: readonly Probe[], steps: readonly Step[]): Promise<void> {
   const queries = queriesOf(probed, steps)
   const expected = expectedView(world, tenant.ids, queries)
@@ -80,7 +80,7 @@ async function play(tenant: Tenant, before: World, steps: readonly Step[], times
   return world
 }
 
-/** Sends runs of events in batches of these sizes. Returns the resulting world and each event's result. */
+/** Sends consecutive events in batches of these sizes. Returns the resulting world and each event's result. */
 async function playBatches(tenant: Tenant, steps: readonly Step[], sizes: readonly number[]) {
   let world = EMPTY
   const results: Received[] = []
@@ -204,29 +204,26 @@ describe('calls end in the state that the contract defines', () => {
     ),
   )
 
-  it(
-    'if sent at the same time, in some order that explains every response and the final state',
-    { timeout: TIMEOUT_MS },
-    () =>
-      check(
-        35,
-        fc.asyncProperty(sequence(5, 1), racers, fc.scheduler(), (sent, racing, schedule) =>
-          withTenant(received, async tenant => {
-            const steps = expandSteps(sent, tenant)
-            const before = await play(tenant, EMPTY, steps)
-            const runners = racing.map(racer => expanded(racer, tenant.ids))
-            const at = pass(1)
-            const bindings = wrapBindings(async (binding, call) => {
-              await schedule.schedule(Promise.resolve(), binding)
-              return call()
-            })
-            const results = await schedule.waitFor(Promise.all(runners.map(runner => race(tenant, runner, bindings))))
-            const raced = runners.flatMap(action => (isCommand(action) ? { after: 0, action } : []))
-            const queries = queriesOf([{ leaves: [0], name: undefined, status: undefined }], [...raced, ...steps])
-            const view = await readView(tenant.client, tenant.ids, queries)
-            await assertExplainable(tenant, before, { racers: runners, results, at, queries, view })
-          }),
-        ),
+  it('if sent at the same time: some order explains every response and the final state', { timeout: TIMEOUT_MS }, () =>
+    check(
+      35,
+      fc.asyncProperty(sequence(5, 1), racers, fc.scheduler(), (sent, racing, schedule) =>
+        withTenant(received, async tenant => {
+          const steps = expandSteps(sent, tenant)
+          const before = await play(tenant, EMPTY, steps)
+          const runners = racing.map(racer => expanded(racer, tenant.ids))
+          const at = pass(1)
+          const bindings = wrapBindings(async (binding, call) => {
+            await schedule.schedule(Promise.resolve(), binding)
+            return call()
+          })
+          const results = await schedule.waitFor(Promise.all(runners.map(runner => race(tenant, runner, bindings))))
+          const raced = runners.flatMap(action => (isCommand(action) ? { after: 0, action } : []))
+          const queries = queriesOf([{ leaves: [0], name: undefined, status: undefined }], [...raced, ...steps])
+          const view = await readView(tenant.client, tenant.ids, queries)
+          await assertExplainable(tenant, before, { racers: runners, results, at, queries, view })
+        }),
       ),
+    ),
   )
 })

@@ -30,7 +30,7 @@ const ERROR_TYPES = [undefined, 'reasoning_error', 'system_failure'] as const
 const act = fc.record({
   kind: fc.constantFrom('accept', 'correct', 'reset', 'move'),
   reviewer: fc.nat(1),
-  /** Several spans are reviewed in one call. */
+  /** The spans that are reviewed in one call. */
   spans: fc.uniqueArray(fc.nat(3), { minLength: 1, maxLength: 4 }),
   value: fc.nat(2),
   errorType: fc.nat(ERROR_TYPES.length - 1),
@@ -109,7 +109,7 @@ const inForce = `select r.created_at / ${DAY_MS} as day, r.step_id, r.prompt_ver
 
 const rowsOf = async (query: string, { project }: Org) => (await stored.prepare(query).bind(project.id).all()).results
 
-/** Sums the counts of rows by a key. */
+/** Sums the counts of the rows that have the same key. */
 function sumsBy<Row extends object>(rows: readonly Row[], keyOf: (row: Row) => string, countOf: (row: Row) => number) {
   const sums = new Map<string, number>()
   for (const row of rows) sums.set(keyOf(row), (sums.get(keyOf(row)) ?? 0) + countOf(row))
@@ -136,7 +136,7 @@ describe('insights', () => {
     vi.useRealTimers()
   })
 
-  it('count the current decisions, even after replaced, concurrent and repeated calls', {
+  it('count the current decisions, even if decisions are replaced and calls are concurrent or repeated', {
     timeout: 120_000 * THOROUGHNESS,
   }, async () => {
     vi.useFakeTimers({ toFake: ['Date'] })

@@ -4,7 +4,7 @@ import { inputPreview, mergedInput, outputPreview } from './previews.ts'
 /*
  * An independent implementation of sections 2 and 3 of the contract as plain data and functions. It computes a
  * project's data after a sequence of calls, the response to each call, and the result of each read. It's based only on
- * the contract and deliberately uses none of the product's code, so that a misreading in one of the two shows up as a
+ * the contract and deliberately uses none of the product's code, so that a misreading in either one shows up as a
  * difference.
  */
 
@@ -106,7 +106,8 @@ interface Trace {
   observations: readonly Observation[]
   feedback: readonly Feedback[]
   /**
-   * `updatedAt` is between these times, because the contract doesn't specify whether a call without changes updates it.
+   * `updatedAt` is between these times, because the contract doesn't specify whether a call that changes nothing
+   * updates it.
    */
   updatedAt: { from: number; to: number }
 }
@@ -207,7 +208,10 @@ const newTrace = ({ trace_id, name, timestamp }: TraceBody, at: number): Trace =
   updatedAt: { from: at, to: at },
 })
 
-/** Applies a completing call, which settles its metadata fields. The first completing call sets the duration. */
+/**
+ * Applies a completing call, after which no running call can change the metadata fields that it sent. The first
+ * completing call sets the duration.
+ */
 const completed = (trace: Trace, { duration_ms }: TraceBody, added: readonly string[]) => ({
   status: 'completed' as const,
   durationMs: trace.status === 'completed' ? trace.durationMs : (duration_ms ?? null),
@@ -254,7 +258,7 @@ const lowered = ({ span_id, parent_span_id }: { span_id?: string; parent_span_id
 const isOfOther = (world: World, trace: Trace, id: string | undefined, ids: Ids): boolean =>
   id !== undefined && !hasSpan(trace, id, ids) && without(world, trace.traceId).some(other => hasSpan(other, id, ids))
 
-/** The span shown for a given span id: the root until that span exists. */
+/** The span that is shown for a span id. Until a span with that id exists, it's the root. */
 const shownSpan = (trace: Trace, id: string | undefined, ids: Ids): string =>
   id !== undefined && hasSpan(trace, id, ids) ? id : ids.root(trace.traceId)
 
@@ -285,7 +289,7 @@ function applyFeedback(world: World, sent: FeedbackBody, arrival: Arrival, ids: 
     ? trace.feedback.map(old => (isSame(old) ? { ...old, ...body } : old))
     : [...trace.feedback, { timestamp: isoTime(arrival.at), ...body, arrival }]
   const answer = { status: 'success', feedback_id: body.feedback_id }
-  // An update that changes nothing, alone or together with the others in its batch, doesn't move the time.
+  // The time doesn't change if an update changes nothing, either by itself or together with the others in its batch.
   const updatedAt = { from: isUpdate ? trace.updatedAt.from : arrival.at, to: arrival.at }
   return [replaced(world, { ...trace, feedback, updatedAt }), { status: isUpdate ? 200 : 201, body: answer }]
 }
@@ -319,7 +323,7 @@ function sumOfUsage(bodies: readonly Partial<SpanBody>[]): Fields | null {
   }
 }
 
-/** What a trace's spans used in total. A span that repeats the sums of its children isn't added. */
+/** What a trace's spans used in total. A span that repeats the sums of its children isn't counted. */
 function summedUse(spans: readonly Partial<SpanBody>[]): Fields {
   const counted = spans.map((span): Partial<SpanBody> => {
     const below = spans.filter(
@@ -372,8 +376,8 @@ const itemOf = (trace: Trace, ids: Ids): Fields => ({
 })
 
 /**
- * Previews of the root's values or, if it has none, of the first step with an input and the last step that ever had an
- * output.
+ * Previews of the root's values. If the root has none, these are previews of the first step with an input and the last
+ * step that ever had an output.
  */
 function previewsOf(trace: Trace, ids: Ids): Fields {
   const root = { ...trace.root, span_id: ids.root(trace.traceId) }
@@ -391,7 +395,7 @@ function previewsOf(trace: Trace, ids: Ids): Fields {
   }
 }
 
-/** Fields of the root span that come from the trace, which no span call can change. */
+/** Fields of the root span that come from the trace, so that no span call can change them. */
 const rootOf = (trace: Trace, ids: Ids): Fields => ({
   ...spanFieldsOf(trace, trace.root, ids.root(trace.traceId), ids),
   review: { ...UNREVIEWED, reviewedBy: reviewedWith(trace, ids) },
@@ -457,7 +461,7 @@ const UNREVIEWED = {
 }
 
 /**
- * The content by which outputs are compared. If objects and lists have only one item, that item counts instead of them,
+ * The content by which outputs are compared. If an object or a list has only one item, the item is compared instead,
  * unless it's short. Null for short strings and other single values.
  */
 function sharedText(output: Json): string | null {
@@ -476,7 +480,7 @@ const withSortedFields = (value: Json): string =>
       : inner,
   )
 
-/** The deepest span with the root's text. If there are several, the earliest. */
+/** The deepest span with the root's text. If there are several, it's the earliest. */
 function reviewedWith(trace: Trace, ids: Ids): string | null {
   const rootId = ids.root(trace.traceId)
   const spanWith = new Map(trace.spans.map(span => [span.span_id, span]))
@@ -558,7 +562,7 @@ export interface Query {
   fields: readonly Leaf[]
 }
 
-/** The project's traces that match, newest first. */
+/** The project's traces that match a search, newest first. */
 const matching = (world: World, { name, status, fields }: Query, ids: Ids): World =>
   world
     .filter(trace => (name === undefined || trace.name === name) && (status === undefined || trace.status === status))
@@ -587,7 +591,7 @@ export interface Leaf {
   value: string
 }
 
-/** The scalars of metadata by their dotted paths, in document order. */
+/** The scalars in metadata by their dotted paths, in document order. */
 export const leavesOf = (metadata: Fields): Leaf[] =>
   Object.entries(metadata).flatMap(([field, value]) => leavesAt(field, value))
 
@@ -605,7 +609,7 @@ const warns = (metadata: Fields): boolean => leavesOf(metadata).length > searcha
 const isAmong = (leaves: readonly Leaf[], { path, value }: Leaf): boolean =>
   leaves.some(leaf => leaf.path === path && leaf.value === value)
 
-/** Compares by the client's time, then arrival, then id. */
+/** Compares by the client's time, then by arrival, and then by id. */
 const byArrival =
   <Item extends { timestamp: string; arrival: Arrival }>(idOf: (item: Item) => string) =>
   (left: Item, right: Item): number =>

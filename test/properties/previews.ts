@@ -27,7 +27,7 @@ export function outputPreview(output: Json): string | null {
   return lineAbout(value, isWhole)
 }
 
-/** Several inputs as one. */
+/** Combines several inputs into one. */
 export function mergedInput(inputs: readonly Json[]): Json {
   if (inputs.length <= 1) return inputs[0] ?? null
   const objects = inputs.filter(isObject)
@@ -69,7 +69,7 @@ const keptOf = (json: string): string =>
     ? json
     : new TextDecoder().decode(new TextEncoder().encode(json).slice(0, KEPT_BYTES)).replace(/\ufffd$/, '')
 
-/** Closes what a part of a JSON text leaves open. */
+/** Closes the strings, lists, and objects that part of a JSON text leaves open. */
 function closed(json: string): string {
   const [outside = '', ...string] = json.replaceAll(/"(?:\\.|[^"\\])*"/g, '').split('"')
   const closers: string[] = []

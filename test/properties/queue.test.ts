@@ -18,7 +18,7 @@ const THOROUGHNESS = inject('propertyRuns')
 /*
  * No matter what happens to traces, the policy, and the names of steps, and no matter how far cron's passes have
  * progressed, the queue offers exactly the spans that need review and that the policy selects, based on what the policy
- * lets the viewer see. Everything else is the same as without a policy.
+ * lets the viewer see. Everything else is the same as if there were no policy.
  */
 
 const STEPS = ['answer', 'search', 'embed']
@@ -27,7 +27,7 @@ const STEPS = ['answer', 'search', 'embed']
 const VIEWERS = ['author', 'other', 'adjudicator'] as const
 type Viewer = (typeof VIEWERS)[number]
 
-/** An event. `trace` and `span` choose among the existing ones. */
+/** An event. `trace` and `span` select existing ones. */
 const event = fc.record({
   kind: fc.constantFrom(
     'trace',
@@ -66,7 +66,7 @@ interface ModelSpan {
   hasOutput: boolean
   hasFailed: boolean
   isReviewed: boolean
-  /** The author's negative comment. */
+  /** The id of the author's negative comment. */
   commentId: string | null
 }
 
@@ -108,7 +108,7 @@ class World {
     if (kind === 'policy') return this.#setPolicy(event)
     if (kind === 'pass') {
       const unscoped = openUnscopedStore(env, new Deadline(60_000))
-      // By now, the traces count as settled.
+      // By this time, the service considers the traces settled.
       return continuePolicyPasses(unscoped, { now: Date.now() + DAY_MS, steps: event.size, limit: event.size })
     }
     if (kind === 'rename') {
@@ -203,7 +203,7 @@ class World {
     const isSeen = ({ commentId, hasOutput, isReviewed }: ModelSpan) =>
       commentId !== null && (!isBound || viewer === 'author' || !hasOutput || isReviewed)
     const sample = samples[STEPS.indexOf(stepId) + 1] ?? samples[0] ?? 1
-    // As long as the span waits for its review, a blind policy hides the answer.
+    // While the span waits for its review, a blind policy hides the answer.
     const isUnsure = !isBound && answer !== null && answer.confidence < 0.5 && (answer.spanId ?? id) === id
     const holds = { negative: feedbackId !== null || spans.some(isSeen), error: hasFailed, low_confidence: isUnsure }
     return isSampled(id, sample) || (sample > 0 && always.some(rule => holds[rule]))
@@ -213,7 +213,7 @@ class World {
     return this.#traces.flatMap(({ spans }) => spans.filter(({ isReviewed }) => isReviewed).map(({ id }) => id))
   }
 
-  /** Every span in a viewer's queue, and the reported number of remaining ones. */
+  /** Every span in a viewer's queue, and the reported number of remaining spans. */
   async queue(viewer: Viewer, query: string): Promise<{ ids: string[]; remaining: number }> {
     const ids: string[] = []
     for (let cursor = ''; ; ) {
@@ -258,7 +258,7 @@ describe('the queue under a policy', () => {
         for (const event of events) {
           await world.happen(event)
           const { kind, order, size, viewer } = event
-          // Check right after events that may hide a span, and every so often.
+          // Check right after each event that may hide a span, and occasionally after other events.
           if (kind !== 'pass' && kind !== 'policy' && kind !== 'feedback' && size > 2) continue
           const { ids } = await world.queue(viewer, `order=${order}&limit=${size + 3}`)
           expect(ids.toSorted()).toEqual(world.waiting(viewer).toSorted())

@@ -34,7 +34,7 @@ export async function race(tenant: Tenant, racer: Racer, bindings: Env): Promise
 interface Race {
   racers: readonly Racer[]
   results: readonly Observed[]
-  /** The time when all racers had arrived. */
+  /** The time by which all racers had arrived. */
   at: number
   queries: readonly Query[]
   /** The view after the race. */
@@ -75,7 +75,7 @@ export async function assertExplainable(tenant: Tenant, before: World, run: Race
   )
 }
 
-/** The world after a racer, if it's consistent with what the racer saw. */
+/** The world after a racer, or undefined if that world doesn't explain what the racer observed. */
 function worldAfter(
   world: World,
   racer: Racer,
@@ -83,7 +83,7 @@ function worldAfter(
   { at, ids }: { at: number; ids: Ids },
 ): World | undefined {
   if (isCommand(racer)) {
-    // A trace that's deleted while a call changes it can be created again only in its new epoch's database.
+    // If a trace is deleted while a call changes it, the trace can be created again only in its new epoch's database.
     const mayBeRefused = isSharded && racer.type === 'trace'
     if (mayBeRefused && 'response' in result && result.response.status === 503) return world
     const [next, expected] = apply(world, racer, { at, place: 0 }, ids)

@@ -13,15 +13,15 @@ const THOROUGHNESS = inject('propertyRuns')
 
 /*
  * Reviewers decide on the same spans at the same time, while outputs arrive. No matter how their D1 calls interleave,
- * the history has each acknowledged decision by a person exactly once and in a single order, each decision starts from
- * the state that the previous one left, and replaying the history ends in the state that all endpoints return. Webhooks
- * get one event for each decision, and none for a refused one.
+ * the history contains each acknowledged decision by a person exactly once and in a single order, each decision starts
+ * from the state that the previous one left, and replaying the history ends in the state that all endpoints return.
+ * Webhooks get one event for each decision, and none for a refused one.
  */
 
 /** The last reviewer is an agent, whose decisions are only suggestions. */
 const AGENT = 3
 
-/** The two spans never have the same object, or they would be reviewed together. */
+/** The two spans never get the same object, because they would then be reviewed together. */
 const valueFor = ({ value, span }: Pick<Act, 'value' | 'span'>) => [null, 'Yes', 'No', { span, b: [2] }][value]
 
 interface Act {
@@ -156,7 +156,7 @@ function mustEqual(what: string, found: unknown, expected: unknown): void {
   if (left !== right) throw new Error(`${what}: ${left}, expected ${right}`)
 }
 
-// Nothing leaves the tests if a job sends events.
+// If a job sends events, they never leave the tests.
 beforeEach(() => void receive())
 afterEach(async () => {
   await endRuns()

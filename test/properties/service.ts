@@ -19,7 +19,7 @@ import { mustEqual } from './view.ts'
 export interface Tenant {
   ids: Ids
   client: Client
-  /** A client for this tenant with different bindings. */
+  /** Returns a client for this tenant with different bindings. */
   on: (bindings: Env) => Client
   /** The jobs that deletions sent to the queue. The queue delivers them only when a run asks for it. */
   queued: QueuedJob[]
@@ -33,8 +33,8 @@ const DAY_MS = 24 * 3_600_000
 
 /**
  * The time that the service sees. Each tenant starts a second after the previous one, so that time-based keys stay
- * distinct. Databases compare epochs with their own clocks, which can't be simulated. So with several databases, this
- * time is in the past, and for all of them, each epoch has begun.
+ * distinct. Databases compare epochs with their own clocks, which can't be simulated. So if there are several
+ * databases, this time is in the past, and every epoch has begun according to all of their clocks.
  */
 let clock = Date.now() - (isSharded ? 30 * DAY_MS : 0)
 
@@ -120,7 +120,7 @@ const PATHS = {
   feedback: '/api/v1/feedback',
 }
 
-/** The databases of the epochs that a run goes through. */
+/** The databases of each epoch that a run goes through. */
 const EPOCHS = [[1], [2], [1, 2], [2, 1], [3, 4], [1, 2, 3, 4], [4, 1]].filter(epoch =>
   epoch.every(shard => shard < databases.length),
 )
@@ -134,7 +134,7 @@ export function startClock(): void {
 /** Runs that haven't ended. */
 const running = new Set<Promise<void>>()
 
-/** Restores the real clock after a run, because fast-check needs one that advances. */
+/** Restores the real clock after a run, because fast-check needs a clock that advances. */
 export function onRealClock(run: () => Promise<void>): Promise<void> {
   const ended = run().finally(() => {
     vi.useRealTimers()
@@ -144,7 +144,10 @@ export function onRealClock(run: () => Promise<void>): Promise<void> {
   return ended
 }
 
-/** Waits for a run that fast-check abandoned because time was up. Otherwise, it would change the next test's clock. */
+/**
+ * Waits for a run that fast-check abandoned because time was up. Otherwise, that run would change the next test's
+ * clock.
+ */
 export const endRuns = () => Promise.allSettled(running)
 
 const storedEpochs = (projectId: string) =>
@@ -153,7 +156,7 @@ const storedEpochs = (projectId: string) =>
 /** The epochs of a project. */
 export const epochsIn = async (projectId: string) => parseEpochs(await storedEpochs(projectId))
 
-/** Appends an epoch to a project and waits until it has begun. Then new traces go to other databases. */
+/** Appends an epoch to a project and waits until it has begun. From then on, new traces go to other databases. */
 export async function appendEpoch(projectId: string, nth: number): Promise<void> {
   const after = withEpoch(await storedEpochs(projectId), EPOCHS[nth % EPOCHS.length] ?? [], {
     now: clock,
@@ -164,8 +167,8 @@ export async function appendEpoch(projectId: string, nth: number): Promise<void>
 }
 
 /**
- * Runs with a fresh tenant, and asserts that nothing is left once its traces are deleted, and that a webhook got an
- * event for each deletion. `received` is what the webhooks of all tenants got.
+ * Calls `run` with a fresh tenant, and then deletes the tenant's traces. Asserts that nothing is left of them and that
+ * a webhook got an event for each deletion. `received` contains the events that the webhooks of all tenants got.
  */
 export const withTenant = (received: readonly ReceivedEvent[], run: (tenant: Tenant) => Promise<void>): Promise<void> =>
   onRealClock(async () => {
@@ -191,7 +194,10 @@ export const sendOne = (client: Client, command: Command, { trace }: Ids): Promi
 /** The status and body of a response, or of one result in a batch. */
 export type Received = Pick<ApiResponse, 'status' | 'body'>
 
-/** Sends events as a batch, and returns their results. If the whole batch failed, each event gets its response. */
+/**
+ * Sends events as a batch, and returns their results. If the whole batch fails, its response is returned for each
+ * event.
+ */
 export async function sendBatch(client: Client, events: readonly Event[]): Promise<Received[]> {
   const { status, body } = await client.post('/api/v1/batch', { events })
   if (status === 503) return events.map(() => ({ status, body }))
@@ -219,7 +225,7 @@ export function anonymous({ status, body }: Received, prefix = ''): Received {
 export const expanded = <Sent extends Command | Job | Racer>(sent: Sent, ids: Ids): Sent =>
   'body' in sent ? { ...sent, body: withOwnIds(expand(sent.body, ids), ids) } : sent
 
-/** Gives each trace ids of its own if there are several databases. */
+/** Gives each trace its own ids if there are several databases. */
 function withOwnIds<Body extends object>(body: Body, { root }: Ids): Body {
   if (!isSharded) return body
   const { trace_id, span_id, parent_span_id, feedback_id } = body as Record<string, unknown>
@@ -267,8 +273,8 @@ async function findTablesOfTraces(): Promise<string[]> {
 }
 
 /**
- * Deletes a tenant's traces, runs every job, and returns what remains of the traces. Also removes the remains, so that
- * they don't affect the next run.
+ * Deletes a tenant's traces, runs every job, and returns what remains of the traces. Then removes what remains, so that
+ * it doesn't affect the next run.
  */
 async function leftovers(tenant: Tenant): Promise<string[]> {
   for (const trace_id of TRACES) await sendOne(tenant.client, { type: 'delete', trace_id }, tenant.ids)

@@ -20,7 +20,7 @@ import {
 export async function placesOf({ projectId, ids }: Tenant): Promise<Map<string, number>> {
   const places = new Map<string, number>()
   for (const [number, database] of databases.entries()) {
-    // With several databases, DB has a table without rows.
+    // If there are several databases, the table in DB is empty.
     if (number === 0 && databases.length > 1) continue
     const { results } = await database
       .prepare(
@@ -38,8 +38,9 @@ export async function placesOf({ projectId, ids }: Tenant): Promise<Map<string, 
 }
 
 /**
- * Asserts what reads return while a database doesn't respond: lists have the traces of the other databases and name the
- * missing one, each trace in the other databases is as before, and each trace in the missing one returns a 503.
+ * Asserts what reads return while a database doesn't respond: lists contain the traces from the other databases and
+ * name the missing database, traces in the other databases are unchanged, and reads of traces in the missing database
+ * return a 503.
  */
 export async function mustMissOnly(
   tenant: Tenant,
@@ -81,7 +82,7 @@ export async function mustMissOnly(
     mustName(path, found)
     mustEqual('the search', found.body.traces, hitsOf(visible, query, ids))
   }
-  /** Asserts what a trace's or a span's path returns. `shown` is undefined if it isn't in a database that responds. */
+  /** Asserts what the path of a trace or span returns. `shown` is undefined if no database that responds has it. */
   const mustShow = async (
     path: string,
     { shown, isHidden }: { shown: Fields | undefined; isHidden: boolean },

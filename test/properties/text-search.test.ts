@@ -51,7 +51,7 @@ const { value: json } = fc.letrec(tie => ({
 /** One call that changes a trace: its target, its value, and its time according to the client. */
 const change = fc.record({
   trace: fc.nat(1),
-  /** 0: the root. */
+  /** 0 is the root. */
   span: fc.nat(2),
   kind: fc.constantFrom('span', 'input', 'message', 'output', 'state', 'comment', 'accept', 'correct', 'reset'),
   value: json,
@@ -71,7 +71,7 @@ const scenario = fc.record({
     minLength: 4,
     maxLength: 4,
   }),
-  /** Selects other strings to search for from the shown traces. */
+  /** Selects further strings to search for, from the strings that the traces show. */
   parts: fc.array(fc.nat(), { minLength: 8, maxLength: 8 }),
 })
 
@@ -99,7 +99,7 @@ async function apply(
   else if (kind === 'comment') await org.ingest.post('/api/v1/feedback', { trace_id, ...named, comment: `${text}.` })
   else {
     const body = kind === 'correct' ? { approvedOutput: value ?? 'null' } : {}
-    // A span can't be reviewed at every point.
+    // This may fail, because a span can't be reviewed at every point.
     await org.owner.put(`/api/spans/${span_id}/review`, { decision: kind, ...body })
   }
 }
@@ -128,7 +128,7 @@ async function textsOf(org: Org, id: string): Promise<Shown[]> {
     Object.entries({
       input,
       output,
-      // A root shows the correction of another span in its own form.
+      // A root shows another span's correction in the form of its own output.
       approvedOutput: review.reviewedBy === null ? approvedOutput : null,
       state,
       stepId,

@@ -101,11 +101,13 @@ async function get(client: Client, path: string) {
   return status === 200 ? withoutReceipt(body) : null
 }
 
-/** Removes the times of receipt, which the model doesn't know. */
+/** Removes the times of receipt, which the model can't predict. */
 export const withoutReceipt = <Body>(body: Body): Body =>
   JSON.parse(JSON.stringify(body), (field, value) => (/^received_?[Aa]t$/.test(field) ? undefined : value))
 
-/** Reads the items of all pages of a list. `list` and `next` are the fields with the items and the cursor. */
+/**
+ * Reads the items of all pages of a list. `list` and `next` are the names of the fields with the items and the cursor.
+ */
 async function pagesOf(client: Client, path: string, list: string, next: string): Promise<Fields[] | null> {
   const items: Fields[] = []
   for (let cursor = ''; ; ) {
@@ -117,7 +119,7 @@ async function pagesOf(client: Client, path: string, list: string, next: string)
   }
 }
 
-/** Reads items one after another, because views are read while nothing else runs. */
+/** Reads items one at a time, because nothing else may run while a view is read. */
 async function eachOf<Item, Result>(items: readonly Item[], read: (item: Item) => Promise<Result>): Promise<Result[]> {
   const results: Result[] = []
   for (const item of items) results.push(await read(item))
@@ -156,11 +158,11 @@ export function mustEqual(what: string, actual: object, expected: object): void 
   if (is !== shouldBe) throw new Error(`${what} is\n${brief(is)}\nand should be\n${brief(shouldBe)}`)
 }
 
-/** Abbreviates long runs of one character to their length. */
+/** Replaces each long run of one character with its length. */
 export const brief = (text: string): string =>
   text.replace(/(.)\1{99,}/gu, (run, character) => `<${character}*${[...run].length}>`)
 
-/** The actual view, with each `updatedAt` within the model's bounds replaced by the model's notation. */
+/** The actual view, in which each `updatedAt` that is within the model's bounds is replaced by the model's notation. */
 export function settled(read: View, expected: View): View {
   const settle = <Item extends Fields | null>(items: Item[], models: (Fields | null)[]) =>
     items.map((item, index) => settledItem(item, models[index] ?? null))

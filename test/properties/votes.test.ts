@@ -17,8 +17,8 @@ const THOROUGHNESS = inject('propertyRuns')
 
 /*
  * Several reviewers and an adjudicator decide on the same spans at the same time, while outputs arrive, the policy
- * changes, and D1 calls fail before, while, or after they take effect. In any case, the votes explain each decision:
- * the span's response, its dataset, the counts, the feedback, and the webhook events follow from them, each exactly
+ * changes, and D1 calls fail before, while, or after they take effect. In every case, the votes explain each decision.
+ * The span's response, its dataset, the counts, the feedback, and the webhook events all reflect each decision exactly
  * once.
  */
 
@@ -42,8 +42,8 @@ const act = fc.record({
 type Act = typeof act extends fc.Arbitrary<infer Value> ? Value : never
 
 /**
- * What happens to a call: D1 fails before it runs, or after it has run all statements of a batch but before it commits
- * them, or the reply gets lost.
+ * What happens to a call: D1 fails before it runs the call, D1 fails after it has run all statements of a batch but
+ * before it commits them, or the reply gets lost.
  */
 const MOMENTS = ['before', 'midway', 'after'] as const
 const database = fc.nat(databases.length - 1)
@@ -60,7 +60,7 @@ const scenario = fc.record({
   faults: fc.array(fault, { maxLength: 4 }),
   outages,
 })
-/** Rounds in which everybody decides on one span at once. */
+/** Rounds in which everybody decides on one span at the same time. */
 const races = fc.record({
   reviewers: fc.integer({ min: 2, max: 3 }),
   rounds: fc.array(
@@ -142,7 +142,7 @@ async function play({ reviewers, rounds, outages, ...unsteadiness }: Scenario) {
       ? await by.post('/api/reviews', { reviews: [{ spanId, ...body }] })
       : await by.put(`/api/spans/${spanId}/review`, body)
     const response = isBulk ? (sent.body.results?.[0] ?? sent) : sent
-    // 503: too many calls failed. A database that fails as a whole affects only its own spans.
+    // A 503 means that too many calls failed. A database that fails as a whole affects only its own spans.
     const mayFail = unsteadiness.faults.length > 0 || [0, places[span]].includes(weather.outage ?? undefined)
     if (![200, 409, ...(mayFail ? [503] : [])].includes(response.status))
       throw new Error(`${kind} returned ${response.status}`)
@@ -326,8 +326,8 @@ async function check({ org, spanIds, people, traceIds }: Awaited<ReturnType<type
   for (const { span_id, disputed_at } of disputes) {
     mustEqual('whether a dispute is reported', reported.includes(`${span_id} ${disputed_at}`), true)
   }
-  mustEqual('the decisions counted', counts?.decided, inForce.length)
-  mustEqual('of these by votes', counts?.by_votes, inForce.filter(({ basis }) => basis === 'votes').length)
+  mustEqual('the counted decisions', counts?.decided, inForce.length)
+  mustEqual('the counted decisions by votes', counts?.by_votes, inForce.filter(({ basis }) => basis === 'votes').length)
   const today = new Map<string, number>()
   const worked = [
     ...inForce.filter(({ basis }) => basis !== 'votes'),
@@ -370,7 +370,7 @@ async function placeOfTrace(id: string) {
   return { shard, trace }
 }
 
-// Nothing leaves the tests if a job sends events.
+// If a job sends events, they never leave the tests.
 beforeEach(() => void receive())
 afterEach(async () => {
   await endRuns()

@@ -41,7 +41,7 @@ describe('unknown keys', () => {
   const callWithUnknownKey = async (address: object, bindings?: Env) =>
     client({ ...address, 'x-api-key': (await makeKey()).secret }, bindings).get(LIST)
 
-  it('are looked up 60 times a minute per address, and then 5 times a second', async ({ expect }) => {
+  it('are looked up at most 60 times in a minute per address, and then 5 times a second', async ({ expect }) => {
     const address = anAddress()
     const { bindings, counts } = countingBindings()
     const responses = await sequentially(600, () => callWithUnknownKey(address, bindings))
@@ -77,7 +77,7 @@ describe('unknown keys', () => {
     expect((await client({ ...anAddress(), 'x-api-key': await org.keyFor({}) }).get(LIST)).status).toBe(200)
   })
 
-  it('stop counting 10 seconds after the last one if the minute has ended', async ({ expect }) => {
+  it('no longer count 10 seconds after the last attempt if the minute has ended', async ({ expect }) => {
     const address = anAddress()
     await sequentially(MAX_FAILED_LOOK_UPS - 1, () => callWithUnknownKey(address))
     pass(55_000)
@@ -97,7 +97,7 @@ describe('unknown keys', () => {
     expect(counts.d1RoundTrips).toBe(2)
   })
 
-  it('count even if they are malformed, but take no query', async ({ expect }) => {
+  it('are counted even if they are malformed, but then need no query', async ({ expect }) => {
     const address = anAddress()
     const { bindings, counts } = countingBindings()
     const guess = () => client({ ...address, 'x-api-key': `cs_${'x'.repeat(5000)}` }, bindings).get(LIST)
@@ -145,7 +145,7 @@ describe('guessing a different secret', () => {
     expect(statusesOf(await sequentially(100, () => guess(address)))).toEqual({ 401: 65, 429: 35 })
   })
 
-  it('does not block a caller with the admin token who retries', async ({ expect }) => {
+  it('does not block a caller who retries with the admin token', async ({ expect }) => {
     const address = anAddress()
     const make = (token: unknown) =>
       client({ ...address, authorization: `Bearer ${token}` }).post('/api/orgs', {
@@ -185,7 +185,7 @@ describe('calls without a key that query the database', () => {
     expect(status).toBe(201)
   })
 
-  it('are all limited, unlike calls that query nothing', ({ expect }) => {
+  it('are all limited, unlike calls that do not query it', ({ expect }) => {
     const open = endpoints.map(({ contract }) => contract).filter(({ scope }) => scope === 'public')
     const free = open.filter(({ isLimitedByAddress }) => !isLimitedByAddress).map(({ path }) => path)
     expect(free).toEqual(['/openapi.json', '/healthz'])

@@ -1,4 +1,4 @@
-/** The largest number of these times within any 60 seconds. The times must be sorted. */
+/** The largest number of times within any 60 seconds. The times must be sorted. */
 export function mostInAnyMinute(times: readonly number[]): number {
   let most = 0
   let first = 0
@@ -9,7 +9,9 @@ export function mostInAnyMinute(times: readonly number[]): number {
   return most
 }
 
-/** The sorted times that an exact limiter admits if its tokens return after `windowMs`. */
+/**
+ * The times at which an exact limiter admits a request if its tokens return after `windowMs`. The times must be sorted.
+ */
 export function greedy(limit: number, times: readonly number[], windowMs: number): number[] {
   const admitted: number[] = []
   for (const time of times) {

@@ -86,7 +86,7 @@ describe('tokens taken in leases', () => {
       const { limit, isolates, load } = scenario
       const { sent, admitted, asks } = await run(scenario, newLimiter())
       expect(mostInAnyMinute(admitted)).toBeLessThanOrEqual(limit)
-      // Some tokens are lost to unspent leases and to counting by the second.
+      // Some tokens are lost, because leases aren't fully spent and because the limiter counts in whole seconds.
       expect(admitted.length).toBeGreaterThan(0.8 * greedy(limit, sent, 60_000).length)
       if (load < 1) expect(admitted.length).toBeGreaterThan(0.98 * greedy(limit, sent, 60_000).length)
       if (limit === 6000 && isolates <= 8) expect(asks / sent.length).toBeLessThan(0.05)
@@ -94,7 +94,7 @@ describe('tokens taken in leases', () => {
   )
 
   it.for(['dies', 'response lost', 'unreachable'] as const)(
-    'never admit more than the limit if an isolate or its lease request sometimes fails: %s',
+    'never exceed the limit if an isolate or its lease request sometimes fails: %s',
     async (failure, { expect }) => {
       const random = newRandom(7)
       const scenario = { limit: 600, isolates: 8, load: 5, minutes: 4 }
@@ -129,7 +129,7 @@ describe('tokens taken in leases', () => {
     expect(verdicts.filter(verdict => verdict?.allowed)).toHaveLength(5)
   })
 
-  it('remember a denial until tokens return', async ({ expect }) => {
+  it('are not requested again after a denial until tokens return', async ({ expect }) => {
     const limiter = newLimiter()
     const tokens = new Tokens()
     let asks = 0
@@ -146,7 +146,9 @@ describe('tokens taken in leases', () => {
     expect(await takeAt(61)).toMatchObject({ allowed: true })
   })
 
-  it('are requested one by one while a lease is pending, so a burst takes only what it needs', async ({ expect }) => {
+  it('are requested one by one while a lease is pending, so that a burst takes only what it needs', async ({
+    expect,
+  }) => {
     const limiter = newLimiter()
     const tokens = new Tokens()
     const requestedTokens: number[] = []
@@ -176,7 +178,7 @@ describe('tokens taken in leases', () => {
     expect(requestedTokens).toEqual([1, FIRST_LEASE_TOKENS])
   })
 
-  it('are not requested in the second after the limiter could not be reached', async ({ expect }) => {
+  it('are not requested for a second after the limiter could not be reached', async ({ expect }) => {
     const tokens = new Tokens()
     let asks = 0
     const takeAt = (milliseconds: number) =>

@@ -51,7 +51,7 @@ describe('the rate limit', () => {
     }
   })
 
-  it('never reports a reset time longer than its window, even if a token takes a second longer to return', async ({
+  it('never reports a reset that is further away than its window, even if a token returns a second late', async ({
     expect,
   }) => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.UTC(2026, 10, 21) })

@@ -51,7 +51,7 @@ describe('GET /api/agreement', () => {
       await newWithVotes(org, votesAt(at(0), [{ by: a }, { by: b }, { by: c }])),
       await newWithVotes(org, votesAt(at(0, 1), [{ by: a, comment: 'Fine' }, correct(b, t1), { by: c }])),
       await newWithVotes(org, votesAt(at(0, 2), [correct(a, t1), correct(b, t1), correct(c, t2)]), 'route'),
-      // The second vote is in the next week, but the output counts in the week of the first vote.
+      // The second vote is in the next week, but the output is counted in the week of the first vote.
       await newWithVotes(org, [
         { by: a, at: at(1) },
         { by: b, at: at(2) },
@@ -62,7 +62,8 @@ describe('GET /api/agreement', () => {
     await adjudicate(second, { decision: 'correct', approvedOutput: { answer: 'B' }, errorType: t1 })
     await adjudicate(last, { decision: 'accept' })
     spans = voted.map(({ spanId }) => spanId)
-    // None of these counts: withdrawn, not blind, not sampled, and cast after a decision on the same output.
+    // None of these votes count, because they're withdrawn, not blind, not on a sampled output, or cast after a
+    // decision on the same output.
     await newWithVotes(org, votesAt(at(0), [{ by: a }, { by: b, isWithdrawn: true }]))
     await newWithVotes(
       org,
@@ -86,7 +87,7 @@ describe('GET /api/agreement', () => {
     await decided.review({ decision: 'reset' })
   })
 
-  it('has the figures that were computed by hand from the counted votes', async ({ expect }) => {
+  it('returns the figures that were computed by hand from the counted votes', async ({ expect }) => {
     const { a, b, c } = team
     const body = await agreementOf(team)
     // Pairs that agree: 3 of 3, 1 of 3, 3 of 3, 1 of 1, and 0 of 1. 8 of 13 labels are accept, and there are
@@ -133,18 +134,18 @@ describe('GET /api/agreement', () => {
       ...[adjudicated.decision, adjudicated.errorType].map(({ agreed, outputs }) => `${agreed}/${outputs}`),
     ])
     expect(reviewers).toEqual([
-      // a's first output with a withdrawn vote still counts as voted on.
+      // The output with a withdrawn vote counts toward a's votes.
       [a, 6, '6/8', '0/2', '0/0'],
       [b, 5, '5/8', '2/2', '1/1'],
       [c, 3, '5/6', '0/1', '0/0'],
     ])
 
-    // Two of three people correct the output that isn't blind. The unsampled output and the output with an earlier
-    // decision have one vote each way.
+    // Two of three people correct the output whose votes aren't blind. On both the unsampled output and the output with
+    // an earlier decision, one person accepts and one person corrects.
     expect(body.apart.decision).toMatchObject({ outputs: 3, unanimous: 0, pairs: 5, agreed: 1 })
 
-    // First comes the output with two differing votes, then the one where one of three votes differs, then the one
-    // where only the error types differ.
+    // The output with two differing votes comes first, then the output on which one of three votes differs, and then
+    // the output on which only the error types differ.
     expect(body.differing.map(({ spanId }: { spanId: string }) => spanId)).toEqual([spans[4], spans[1], spans[2]])
     expect(body.differing[1]).toMatchObject({
       stepId: 'answer',
@@ -158,7 +159,7 @@ describe('GET /api/agreement', () => {
     })
   })
 
-  it('lists exactly as many outputs as each number says', async ({ expect }) => {
+  it('lists exactly as many outputs as each figure counts', async ({ expect }) => {
     const body = await agreementOf(team)
     const count = async (query: string) => (await outputsOf(team, query)).length
     for (const label of ['decision', 'errorType'] as const) {
@@ -206,7 +207,7 @@ describe('GET /api/agreement', () => {
     expect(paged).toEqual(all)
   })
 
-  it('rejects filters without the filters that they require', async ({ expect }) => {
+  it('rejects a filter if a filter that it requires is missing', async ({ expect }) => {
     const id = crypto.randomUUID()
     for (const [query, path, message] of [
       ['&agrees=true', 'agrees', 'requires label'],
@@ -226,8 +227,8 @@ describe('GET /api/agreement', () => {
   })
 })
 
-describe('the outputs that count', () => {
-  it('are counted correctly while people vote, decide, and adjudicate', async ({ expect }) => {
+describe('the counted outputs', () => {
+  it('stay correct while people vote, decide, and adjudicate', async ({ expect }) => {
     const { org, ada, ben, cleo, spanId, on } = await newVoted({ answer: 'A' }, { blind: true })
     const judge = await adjudicatorOf(org)
     const manager = org.clientOf(await org.keyFor({ scopes: ['manage', 'read'] }))
@@ -267,7 +268,7 @@ describe('the outputs that count', () => {
       spanId: others[1].spanId,
       adjudication: { by: judge.userId, decision: 'accept' },
     })
-    // An output with two votes by the same people counts once more when it is replaced and voted on again.
+    // An output with two votes is counted again when it's replaced and the same people vote on the new output.
     await others[0].observe({ data: { answer: 'New' }, timestamp: '2099-01-01T00:00:00.000Z' })
     for (const by of [ada, ben]) expect(await changed?.(by, ACCEPT)).toMatchObject({ status: 200 })
     expect((await agreementOf({ manager })).decision).toMatchObject({ outputs: 4, agreed: 2 })
@@ -278,7 +279,9 @@ describe('the outputs that count', () => {
     expect([after.decision.outputs, after.apart.decision.outputs]).toEqual([4, 1])
   })
 
-  it('include replaced outputs and renamed steps, but no deleted traces', async ({ expect }) => {
+  it('include outputs that were replaced or whose steps were renamed, but not those in deleted traces', async ({
+    expect,
+  }) => {
     const team = await newTeam()
     const { org, a, b } = team
     const voted = await newWithVotes(org, [{ by: a }, { by: b, decision: 'correct' }])
@@ -351,7 +354,7 @@ describe('the bounds', () => {
     return [...ids.values()]
   }
 
-  /** Stores a vote by each reviewer on each output. The first reviewer corrects all of them. */
+  /** Stores a vote by each reviewer on each output. The first reviewer corrects all outputs. */
   const storeVotes = async (
     org: Org,
     { outputs, reviewers, first = 0 }: { outputs: number; reviewers: number; first?: number },

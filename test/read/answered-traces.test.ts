@@ -18,8 +18,8 @@ async function newAnswered() {
 
 const DAY = new Date().toISOString()
 
-describe("traces by the engine's latest answer", () => {
-  it('are listed by its type, step, and day, even if a reviewer names another type', async ({ expect }) => {
+describe("traces filtered by the engine's latest answer", () => {
+  it('are listed by its error type, step, and day, even if a reviewer names another type', async ({ expect }) => {
     const { org, id, errorType, idsOf, list } = await newAnswered()
     const unanswered = await newReviewed('Yes', org)
     await unanswered.review({ decision: 'correct', approvedOutput: 'No', errorType })
@@ -51,16 +51,16 @@ describe("traces by the engine's latest answer", () => {
     if (stepId !== null) expect(await idsOf('engineStepId=renamed')).toEqual([id])
   })
 
-  it('include a count of those that have expired', async ({ expect }) => {
+  it('come with a count of those that have expired', async ({ expect }) => {
     const { org, id, job, errorType, list } = await newAnswered()
     const query = `engineErrorType=${errorType}&engineFrom=${DAY}`
     const counted = async () =>
       (await org.read.get('/api/insights?projectSlug=support')).body.errorTypes.map(
         ({ count }: { count: number }) => count,
       )
-    // This is how retention marks a trace.
+    // This is how retention marks an expired trace.
     await stored.prepare('update traces set deleted_at = 1, purge_due_at = 1 where id = ?').bind(id).run()
-    for (const when of ['before the purge', 'after the purge', 'after it was repeated']) {
+    for (const when of ['before the purge', 'after the purge', 'after the purge was repeated']) {
       expect(await list(query), when).toMatchObject({ traces: [], expired: 1 })
       expect((await list('engineErrorType=other_type')).expired, when).toBe(0)
       expect((await list('engineTo=2026-01-01T00:00:00.000Z')).expired, when).toBe(0)

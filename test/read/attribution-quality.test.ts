@@ -26,7 +26,8 @@ describe('attribution quality', () => {
     await newCompared(org, 'reasoning_error', 'system_failure', 0.85)
     await newCompared(org, 'system_failure', 'system_failure', 1)
     await newCompared(org, 'system_failure', 'reviewer_mistake', 0.05)
-    // 2 of 4 types agree, and chance agreement is (2 × 1 + 2 × 2) / 16. For categories, it's 3 of 4 and 4 × 3 / 16.
+    // 2 of 4 types agree, and chance agreement is (2 × 1 + 2 × 2) / 16. For categories, 3 of 4 agree, and chance
+    // agreement is 4 × 3 / 16.
     expect(await qualityOf(org)).toMatchObject({
       reviewed: 4,
       reviewedIsMinimum: false,
@@ -50,7 +51,7 @@ describe('attribution quality', () => {
     })
   })
 
-  it('skips decisions without an answer or a type, withdrawn or deleted ones, and those of other organizations', async ({
+  it('skips decisions without an answer or a type, and those that are withdrawn, deleted, or foreign', async ({
     expect,
   }) => {
     const org = await newOrg()
@@ -134,7 +135,9 @@ describe('attribution quality', () => {
     expect((await org.read.get(`/api/attribution-quality${query}`)).status).toBe(status)
   })
 
-  it('reads only a limited number of the newest decisions, and reports it', { timeout: 30_000 }, async ({ expect }) => {
+  it('reads only a limited number of the newest decisions, and reports that it left some out', {
+    timeout: 30_000,
+  }, async ({ expect }) => {
     const org = await newOrg()
     const count = MAX_COMPARED_DECISIONS + 100
     const ids = await manyTraces(org, count, () => ({ name: 'run', fields: {} }))
@@ -169,7 +172,8 @@ describe('attribution quality', () => {
     // The oldest decision disagrees, but it's past the limit.
     expect(body.agreement.errorType).toBe(1)
     const rows = await rowsReadBy(bindings => org.clientOf(org.ownerKey, bindings).get(path))
-    // For each decision, the query reads its row and index, its span and trace, the answer twice, and the grouping.
+    // For each decision, the query reads its row and index entry, its span and trace, the answer twice, and the row of
+    // its group.
     expect(rows).toBeLessThan(12 * MAX_COMPARED_DECISIONS)
   })
 })
@@ -180,7 +184,7 @@ describe('the answers behind the attribution quality', () => {
     return status === 200 ? body.answers : status
   }
 
-  it('are as many as each number says', async ({ expect }) => {
+  it('are exactly as many as each figure counts', async ({ expect }) => {
     const org = await newOrg()
     await newCompared(org, 'reasoning_error', 'reasoning_error', 0.85)
     await newCompared(org, 'reasoning_error', 'system_failure', 0.85)
@@ -209,7 +213,7 @@ describe('the answers behind the attribution quality', () => {
     }
   })
 
-  it('are listed newest review first, in pages', async ({ expect }) => {
+  it('are listed in pages, with the newest review first', async ({ expect }) => {
     const org = await newOrg()
     const made: { id: string; spanId: string }[] = []
     for (const type of ['reasoning_error', 'system_failure', 'reviewer_mistake']) {
@@ -237,7 +241,7 @@ describe('the answers behind the attribution quality', () => {
     })
   })
 
-  it('name steps by their new names', async ({ expect }) => {
+  it('show the new names of renamed steps', async ({ expect }) => {
     const org = await newOrg()
     const { id } = await newCompared(org, 'reasoning_error', 'system_failure')
     const stepId: string = (await org.read.get(`/api/traces/${id}`)).body.spans[0].stepId
@@ -246,8 +250,8 @@ describe('the answers behind the attribution quality', () => {
   })
 
   it.for([
-    ['at the same time', '2026-01-05', '2026-01-05'],
-    ['long ago', '2000-01-05', '2026-01-05'],
+    ['made at the same time', '2026-01-05', '2026-01-05'],
+    ['made long ago', '2000-01-05', '2026-01-05'],
   ] as const)(
     'have the error type that the trace shows, even for decisions %s',
     async ([, first, then], { expect }) => {

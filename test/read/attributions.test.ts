@@ -4,7 +4,10 @@ import { stored } from '../support/database.ts'
 import { type ApiResponse, client, newOrg } from '../support/org.ts'
 import { newReviewed, reviewerOf } from '../support/reviews.ts'
 
-/** Creates a reviewed trace. Its history has an answer, reviews of two spans, and another answer, a second apart. */
+/**
+ * Creates a reviewed trace. Its history contains an answer, reviews of two spans, and another answer, each a second
+ * apart.
+ */
 async function newHistory() {
   const reviewed = await newReviewed({ answer: 'Yes' })
   const { org, id, spanId, review, step } = reviewed
@@ -109,7 +112,9 @@ describe('the attributions on a trace', () => {
     }
   })
 
-  it('are an empty list if there are no answers or reviews, and none is current after a reset', async ({ expect }) => {
+  it('are an empty list if there are no answers or reviews, and include no current one after a reset', async ({
+    expect,
+  }) => {
     const { org, id, review } = await newReviewed('Yes')
     const list = async () => (await org.read.get(`/api/traces/${id}/attributions`)).body.attributions
     expect(await list()).toEqual([])
@@ -197,7 +202,7 @@ describe('the filter by error type', () => {
     const { body } = await org.read.get('/api/review-queue?projectSlug=support&errorType=system_failure')
     expect(body.spans.map(({ id }: { id: string }) => id)).toEqual([withdrawn.spanId])
     expect(body.remaining).toBe(1)
-    // The last answer stays current while a new one is pending or after it fails.
+    // The last answer stays current while a new one is pending, and also if the new one fails.
     for (const status of ['pending', 'failed']) {
       await stored.prepare('update attribution_jobs set status = ? where error_type is not null').bind(status).run()
       expect(await found('system_failure'), status).toEqual([attributed.id, withdrawn.id].sort())

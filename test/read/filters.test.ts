@@ -88,7 +88,7 @@ const has = (metadata: object, path: string, value: unknown) => Reflect.get(meta
 
 /**
  * Each filter as a query string and as a predicate. Queries with version ids are functions, because the ids exist only
- * after creation.
+ * once the versions are created.
  */
 const FILTERS: readonly [query: string | (() => string), isMatch: (trace: Known, index: number) => boolean][] = [
   ['status=completed', ({ status }) => status === 'completed'],
@@ -286,7 +286,7 @@ describe('a cursor with filters', () => {
     expect(first.traces.map(({ id }: { id: string }) => id)).toEqual(ids.slice(0, 3))
     await post(99)
     await post(99, { status: 'completed' })
-    // The trace at the cursor is deleted, and so is one after it.
+    // The trace at the cursor is deleted, and so is a trace after it.
     await own.owner.delete(`/api/traces/${ids[2]}`)
     await own.owner.delete(`/api/traces/${ids[4]}`)
     const between = await post(1.5)
@@ -301,7 +301,7 @@ describe('a cursor with filters', () => {
 
 describe(`a trace list that scans at most ${MAX_SCANNED_TRACES} traces per page`, () => {
   const COUNT = 2 * MAX_SCANNED_TRACES + 3
-  /** The positions of the traces that the rare filters match, starting at 1 with the newest. */
+  /** The positions of the traces that the rare filters match. The newest trace is at position 1. */
   const PLACES = [1, 4999, 5000, 5001, 5002, 10_000, 10_003]
   let many: Org
   let matching: string[] = []
@@ -339,14 +339,14 @@ describe(`a trace list that scans at most ${MAX_SCANNED_TRACES} traces per page`
   it.skipIf(isSharded)('returns short pages, with a cursor, if only a few traces match', async ({ expect }) => {
     expect((await pagesOf(many, 'stepId=rare', 200)).map(({ length }) => length)).toEqual([3, 3, 1])
     expect((await pagesOf(many, 'status=completed', 200)).map(({ length }) => length)).toEqual([0, 0, 0])
-    // A name or metadata filter scans only traces with the value.
+    // A name or metadata filter scans only traces that have its value.
     expect((await pagesOf(many, 'name=rare', 200)).map(({ length }) => length)).toEqual([7])
     expect((await pagesOf(many, 'metadata.rare=1&metadata.all=1', 200)).map(({ length }) => length)).toEqual([7])
     expect((await pagesOf(many, 'metadata.rare=2&metadata.all=1', 200)).map(({ length }) => length)).toEqual([0])
   })
 
   it.skipIf(isSharded).for([
-    // Half of a trace's rows are for its previews and its error type.
+    // Half of the rows that are read for a trace are for its previews and its error type.
     ['no filter', '', 200, 20 * 200],
     ['a filter without matches', 'status=completed', 200, 5 * MAX_SCANNED_TRACES],
     ['a filter that matches all', 'status=running', 50, 20 * 50],

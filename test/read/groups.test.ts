@@ -54,7 +54,9 @@ describe('conversations', () => {
     await send(org, 11, { group_id: null, tags: ['vip'] })
   })
 
-  it('are sorted by their newest trace, and show their times, traces, and negative traces', async ({ expect }) => {
+  it('are sorted by their newest trace, and show their times and their numbers of traces and negative traces', async ({
+    expect,
+  }) => {
     const group = (value: string, traces: number, [first = 0, last = 0]: number[], negative: number) => ({
       value,
       traces,
@@ -82,7 +84,7 @@ describe('conversations', () => {
     expect(await valuesOf(org, 'key=user')).toEqual([])
   })
 
-  it('can be limited to a time range, which their counts respect', async ({ expect }) => {
+  it('can be limited to a time range, which also applies to their counts', async ({ expect }) => {
     const groups = await all(org, `from=${timeAfter(1000)}&to=${timeAfter(5000)}`)
     expect(groups.map(({ value, traces, firstAt }) => [value, traces, firstAt])).toEqual([
       ['b', 2, timeAfter(1000)],
@@ -103,7 +105,7 @@ describe('conversations', () => {
     expect(groups.map(({ traces }) => traces)).toEqual(Array(6).fill(1))
   })
 
-  it('lose their deleted traces', async ({ expect }) => {
+  it('no longer include deleted traces', async ({ expect }) => {
     const org = await newOrg()
     const { id } = await send(org, 1, { group_id: 'a' })
     await send(org, 0, { group_id: 'a' })
@@ -137,7 +139,7 @@ describe('conversations', () => {
     ['a value that looks like a hash', `sha256:${'0'.repeat(64)}`],
     ['an empty value', ''],
     ['markup', '<img src=x onerror=alert(1)>&=#%'],
-  ])('show and find %s', async ([, value], { expect }) => {
+  ])('show %s, and can be found by it', async ([, value], { expect }) => {
     const org = await newOrg()
     await send(org, 0, { group_id: value })
     await send(org, 1, { group_id: `${value}2` })
@@ -168,7 +170,7 @@ describe('conversations', () => {
     expect((await org.read.get(`/api/groups?projectSlug=support&key=tags&cursor=${nextCursor}`)).status).toBe(400)
   })
 
-  it('never mix projects', async ({ expect }) => {
+  it('never mix traces from different projects', async ({ expect }) => {
     await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
     const other = org.clientOf(await org.keyFor({ projectSlug: 'other' }))
     await other.post('/api/v1/traces', aTrace({ metadata: { group_id: 'a' }, timestamp: timeAfter(9000) }))
@@ -180,10 +182,10 @@ describe('conversations', () => {
 
 describe('a page of groups', () => {
   it.skipIf(isSharded)(
-    'looks at 5,000 traces, and a later page does not repeat a group that continues on it',
+    'looks at 5,000 traces, and a later page does not repeat a group that has more traces there',
     async ({ expect }) => {
       const org = await newOrg()
-      // "long" has traces throughout. Every other trace starts its own group on the second page.
+      // Every second trace is in the group "long". On the second page, each of the other traces has its own group.
       await manyTraces(org, MAX_SCANNED_TRACES + 3, place => ({
         name: 'run',
         fields: { group_id: place % 2 === 0 ? 'long' : place > MAX_SCANNED_TRACES ? `old ${place}` : 'recent' },
@@ -229,7 +231,7 @@ describe('a page of groups', () => {
     expect([groups.length, groups.at(-1)?.value]).toEqual([count + 1, 'oldest'])
   })
 
-  it('ends after 4 MiB of metadata, with at least one trace', async ({ expect }) => {
+  it('ends after 4 MiB of metadata, but contains at least one trace', async ({ expect }) => {
     const org = await newOrg()
     const filler = 'x'.repeat(60_000)
     const count = Math.ceil(MAX_GROUPED_METADATA_BYTES / 60_000) + 1

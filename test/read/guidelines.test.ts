@@ -21,7 +21,7 @@ describe('a guideline', () => {
     expect(entries).toHaveLength(2)
   })
 
-  it('may be as long as the limit, and no longer', async ({ expect }) => {
+  it('may be as long as the limit, but no longer', async ({ expect }) => {
     const org = await newOrg()
     const path = pathOf(org, 'answer')
     expect((await org.owner.put(path, { text: 'x'.repeat(MAX_GUIDELINE_LENGTH) })).status).toBe(200)
@@ -31,7 +31,9 @@ describe('a guideline', () => {
     })
   })
 
-  it('follows its step to a new name and back, and never clashes with another guideline', async ({ expect }) => {
+  it('follows its step to a new name and back, and prevents a rename if it would clash with another guideline', async ({
+    expect,
+  }) => {
     const org = await newOrg()
     const names = `/api/projects/${org.project.id}/step-names`
     await org.owner.put(pathOf(org, 'old'), { text: 'Of the old step' })
@@ -47,7 +49,7 @@ describe('a guideline', () => {
       status: 409,
       body: { details: [{ path: 'names.old', message: 'has a guideline, and so does "new"' }] },
     })
-    // An empty guideline doesn't clash, and the other one is shown.
+    // An empty guideline doesn't clash, and the guideline under the other name is shown.
     await org.owner.put(pathOf(org, 'old'), { text: '' })
     await org.owner.put(names, { names: { old: 'new' } })
     expect((await org.owner.get(pathOf(org, 'old'))).body.text).toBe('Of the new step')

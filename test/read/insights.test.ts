@@ -35,7 +35,7 @@ describe('GET /api/insights', () => {
     })
   })
 
-  it('counts decisions by step, day, prompt version, reviewer and error type', async ({ expect }) => {
+  it('counts decisions by step, day, prompt version, reviewer, and error type', async ({ expect }) => {
     const org = await newOrg()
     const prompt = { projectSlug: 'support', stepId: 'generate-answer', content: 'Answer.' }
     const { id: promptId, versionId } = (await org.owner.post('/api/prompts', prompt)).body
@@ -248,7 +248,9 @@ describe('GET /api/insights', () => {
     expect(await read()).toBe(before)
   })
 
-  it('returns a user’s name or else email, and the name of a key without a user', async ({ expect }) => {
+  it('returns a user’s name, or the email if there is no name, and the name of a key that has no user', async ({
+    expect,
+  }) => {
     const org = await newOrg()
     const fixture = await newReviewed('Yes', org)
     const email = `${crypto.randomUUID()}@example.com`
@@ -334,7 +336,7 @@ describe('the migration that starts the counts', () => {
       ].map(query => stored.prepare(query)),
     )
     expect(await read()).toEqual(before)
-    // Replacing a counted decision subtracts its count.
+    // Replacing a counted decision subtracts it from the counts.
     await fixture.review({ decision: 'reset' })
     expect((await org.read.get('/api/insights?projectSlug=support')).body.steps).toEqual([])
   })

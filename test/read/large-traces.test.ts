@@ -117,7 +117,7 @@ describe('GET /api/traces/{id} for a large trace', () => {
   })
 
   it.for(['', 'payloads=preview&', 'spanLimit=20000&'])(
-    `lists ${MAX_DETAIL_SPANS} spans and continues from there: ?%s`,
+    `lists ${MAX_DETAIL_SPANS} spans per page and continues on the next page: ?%s`,
     async (query, { expect }) => {
       const { org, id } = await newTrace()
       await putSpans(id, MAX_DETAIL_SPANS + 4)
@@ -129,7 +129,7 @@ describe('GET /api/traces/{id} for a large trace', () => {
     },
   )
 
-  it('ends at 16 MiB, and reads little from D1 at a time', async ({ expect }) => {
+  it('ends a page at 16 MiB, and reads little from D1 at a time', async ({ expect }) => {
     const { org, id } = await newTrace()
     const metadata = `'{"a":' || ${textOf(MAX_BRIEF_METADATA_BYTES - 20)} || '}'`
     await putSpans(id, 13_000, { metadata, input: textOf(300) })
@@ -138,7 +138,7 @@ describe('GET /api/traces/{id} for a large trace', () => {
     const bytes = JSON.stringify(first.spans).length
     expect(first.nextSpanCursor).not.toBeNull()
     expect(bytes).toBeLessThan(MAX_DETAIL_ANSWER_BYTES + 10_000)
-    // The largest response is the plan of all spans or one part of them.
+    // The largest response is either the plan for all spans or one part of the spans.
     expect(largest()).toBeLessThan(4_000_000)
     const rest = await pagesOf(org, id, `spanCursor=${first.nextSpanCursor}`)
     const ids = [first, ...rest].flatMap(({ spans }) => spans.map((span: Shown) => span.id))
@@ -203,7 +203,7 @@ describe('GET /api/traces/{id} for a large trace', () => {
 })
 
 describe('a page of spans', () => {
-  it('continues where the previous one ended, root first, then by time and id, even if spans arrive meanwhile', async ({
+  it('continues after the previous one (root first, then by time and id), even if spans arrive meanwhile', async ({
     expect,
   }) => {
     const { org, id, step, trace_id } = await newTrace()
@@ -213,7 +213,7 @@ describe('a page of spans', () => {
     const first = await detail(org, id, '?spanLimit=1')
     expect(first.spans).toMatchObject([{ parentSpanId: null, stepId: 'support-answer' }])
     const second = await detail(org, id, `?spanLimit=1&spanCursor=${first.nextSpanCursor}`)
-    // The parent comes later in the order, but the child still refers to it.
+    // The parent comes after its child, but the child still refers to it.
     expect(second.spans).toMatchObject([{ id: early, parentSpanId: late }])
     await step({ trace_id, span_id: numbered(3), timestamp: timeAfter(0) })
     await step({ trace_id, span_id: numbered(4), timestamp: timeAfter(9) })
@@ -246,7 +246,7 @@ describe('a page of spans', () => {
     expect(contents).toEqual(ids)
   })
 
-  it('ends at 8 MiB of values but contains at least one span', async ({ expect }) => {
+  it('ends at 8 MiB of values, but contains at least one span', async ({ expect }) => {
     const { org, id, step } = await newTrace()
     const third = 'x'.repeat(MAX_DETAIL_BYTES / 3)
     for (let index = 0; index < 5; index++) {

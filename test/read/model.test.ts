@@ -8,7 +8,7 @@ const PATH = '/api/model?projectSlug=support'
 const CONFIGURED = { ...env, ATTRIBUTION_MODEL: 'openai/some-model', ATTRIBUTION_API_KEY: 'sk-secret' }
 
 describe('the configured model', () => {
-  it('is missing with a reason that says how to configure one', async ({ expect }) => {
+  it('is reported as missing, with a reason that says how to configure one', async ({ expect }) => {
     const org = await newOrg()
     expect((await org.owner.get(PATH)).body).toEqual({
       model: null,
@@ -21,7 +21,7 @@ describe('the configured model', () => {
     })
   })
 
-  it('shows its price and the calls left today, and no secret', async ({ expect }) => {
+  it('shows its price and the calls left today, but no secret', async ({ expect }) => {
     const org = await newOrg()
     const prices = { ATTRIBUTION_INPUT_PRICE: '0.4', ATTRIBUTION_OUTPUT_PRICE: '1.6' }
     const { body } = await org.clientOf(org.ownerKey, { ...CONFIGURED, ...prices }).get(PATH)
@@ -37,7 +37,7 @@ describe('the configured model', () => {
     expect(JSON.stringify(body)).not.toContain('secret')
   })
 
-  it('counts only the project’s calls of the day', async ({ expect }) => {
+  it('counts only the calls that the project made that day', async ({ expect }) => {
     const org = await newOrg()
     const limited = org.clientOf(org.ownerKey, { ...CONFIGURED, MODEL_DAILY_LIMIT: '5' })
     const today = Math.floor(Date.now() / DAY_MS)

@@ -17,7 +17,7 @@ const NAME = 'answer'
 
 const [prompts] = kindsOfText
 
-/** A tenant with a text, and the ways to read and change it. */
+/** A tenant with a text, and functions that read and change it. */
 async function newNear(kind: KindOfText, fields: object = {}) {
   const org = await newOrg()
   const created = (await org.owner.post(kind.path, aText(kind, NAME, fields))).body
@@ -52,7 +52,7 @@ const activateElsewhere = (textId: string) =>
 const wait = (milliseconds: number) => vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + milliseconds })
 
 describe.for(kindsOfText.map(kind => [kind.path, kind] as const))('a pipeline that reads %s', ([, kind]) => {
-  it('takes no round trip when it reads again, and sees another isolate\u2019s activation 10 seconds later', async ({
+  it('takes no round trip when it reads again, and sees another isolate\u2019s activation after 10 seconds', async ({
     expect,
   }) => {
     const { created, read } = await newNear(kind)
@@ -115,7 +115,7 @@ describe.for(kindsOfText.map(kind => [kind.path, kind] as const))('a pipeline th
     },
   )
 
-  it('still needs its key, its project, and its tokens', async ({ expect }) => {
+  it('still spends tokens, and needs a key with access to a project that exists', async ({ expect }) => {
     const { org, key, list, read } = await newNear(kind)
     await read()
     const remaining = async () => {

@@ -40,7 +40,7 @@ async function respond(org: Org, path: string): Promise<Response> {
   return response
 }
 
-describe('a value reads the same in D1 and in R2:', () => {
+describe('a value is returned unchanged from D1 and from R2:', () => {
   const fields = ['span input', 'span output', 'input', 'output', 'state'] as const
   const sizes = [INLINE_BYTES - 1, INLINE_BYTES, INLINE_BYTES + 1, 3 * INLINE_BYTES]
   const texts = [
@@ -51,7 +51,7 @@ describe('a value reads the same in D1 and in R2:', () => {
   ] as const
 
   it.for(fields.flatMap(field => texts.map(([name, text]) => [field, name, text] as const)))(
-    'a %s in %s, around the size limit for D1',
+    'a %s of %s, around the size limit for D1',
     async ([field, , text], { expect }) => {
       const { org, step, observe, spanOf, read, id } = await newTrace()
       const objects = []
@@ -256,7 +256,7 @@ describe('a trace read with full values', () => {
 })
 
 describe('a large response', () => {
-  it('is streamed as the client reads it, with the same JSON', async ({ expect }) => {
+  it('is streamed as the client reads it, and contains the same JSON', async ({ expect }) => {
     const { org, trace_id, id } = await newTrace()
     const values = Array.from({ length: 300 }, (_, index) => `${index} 😀"\\ ${'é'.repeat(INLINE_BYTES)}`)
     await resultsOf(

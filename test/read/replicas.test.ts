@@ -39,7 +39,7 @@ async function ask(path: string, headers: Record<string, string>, method = 'GET'
 
 const keyOf = (org: Org) => ({ 'x-api-key': org.ownerKey })
 
-/** A client of the same deployment that uses no replicas, so its reads are always current. */
+/** A client of the same deployment without replicas, so that its reads are always current. */
 const current = ({ ownerKey }: Org) => client({ 'x-api-key': ownerKey }, { ...env, READ_REPLICATION: '' })
 
 /** The ids of an organization's traces, as a client without a bookmark sees them. */
@@ -75,9 +75,7 @@ describe.for([0, 1, 50])('a replica that is %i transactions behind', lag => {
 })
 
 describe('without a bookmark', () => {
-  it('a read may lag, even behind deletions, but never goes back once it sends the bookmark of a later read', async ({
-    expect,
-  }) => {
+  it('a read may lag, even behind deletions, but not behind a change whose bookmark it sends', async ({ expect }) => {
     setLag(0)
     const { org, id } = await newTrace()
     expect(await tracesOf(org)).toEqual([id])
@@ -131,10 +129,10 @@ describe('without a bookmark', () => {
         '/api/session',
         '/api/api-keys',
         '/api/projects/{projectId}/gates/{stepId}',
-        // These two show a gate.
+        // The next two show a gate.
         '/api/prompts/{promptId}',
         '/api/experiments/{experimentId}',
-        // Files leave out what's deleted while they're written.
+        // Exported files must leave out whatever is deleted while they're written.
         '/api/traces/export',
         '/api/spans/export',
         '/api/datasets/{datasetId}/export',
@@ -142,7 +140,7 @@ describe('without a bookmark', () => {
     )
   })
 
-  it('the primary answers an agent, which can keep no bookmark', async ({ expect }) => {
+  it('the primary answers an agent, which cannot keep a bookmark', async ({ expect }) => {
     setLag(50)
     const { org, id } = await newTrace()
     const call = { name: 'search_traces', arguments: { project: 'support' } }
@@ -187,8 +185,8 @@ describe('the bookmark', () => {
     ['two points in one database', 'DB=0000000001, DB=0000000002', 200],
     ['points in two databases', 'DB=0000000001,DB_1=0000000002', 200],
     ['a point that the database never reaches', 'DB=9999999999', 200],
-    ['a point that the database does not know', 'DB=unknown', 200],
-  ] as const)('with %s', async ([, value, status], { expect }) => {
+    ['a point that is unknown to the database', 'DB=unknown', 200],
+  ] as const)('is checked: %s', async ([, value, status], { expect }) => {
     setLag(50)
     const { org, id } = await newTrace()
     const response = await ask('/api/traces?projectSlug=support', { ...keyOf(org), [BOOKMARK]: value })
@@ -197,7 +195,9 @@ describe('the bookmark', () => {
     else if (/9999|unknown/.test(value)) expect(response.body.traces).toMatchObject([{ id }])
   })
 
-  it('is the newest of several, and covers those that the request sent', async ({ expect }) => {
+  it('may be several joined bookmarks, and the response returns the newest point in each database', async ({
+    expect,
+  }) => {
     setLag(50)
     const org = await newOrg()
     const headers = { ...keyOf(org), 'x-project-slug': 'support' }

@@ -54,7 +54,7 @@ describe('the names of reviewers', () => {
     ['an invalid id', `/api/reviewers?ids=${crypto.randomUUID()},x`, 'ids.1'],
     ['a trailing comma', `/api/reviewers?ids=${crypto.randomUUID()},`, 'ids.1'],
     ['101 ids', `/api/reviewers?ids=${Array.from({ length: 101 }, () => crypto.randomUUID()).join(',')}`, 'ids'],
-  ] as const)('get a 400 for %s', async ([, path, field], { expect }) => {
+  ] as const)('cannot be requested with %s', async ([, path, field], { expect }) => {
     const response = await org.read.get(path)
     expect(response.status).toBe(400)
     expect(response.body.details[0].path).toBe(field)

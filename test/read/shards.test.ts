@@ -102,7 +102,7 @@ describe('traces in several databases', () => {
     }
   })
 
-  it('keep their place in a list when an epoch begins between its pages', async () => {
+  it('keep their place in a list when an epoch begins between two pages', async () => {
     const { tenant, traces } = await newHistory()
     const path = `/api/traces?${projectOf(tenant)}`
     const first = (await tenant.api.get(`${path}&limit=5`)).body
@@ -113,7 +113,7 @@ describe('traces in several databases', () => {
     expect(listed).toEqual(traces.map(({ id }) => id).toReversed())
   })
 
-  it('are each in one file of an export when an epoch begins between its files', async () => {
+  it('are each in exactly one file of an export when an epoch begins between two files', async () => {
     const tenant = await newTenant([ONE])
     await manyTraces(tenant.org, MAX_FILE_ITEMS + 50, () => ({ name: 'many', fields: {} }), databaseOf(bindings, ONE))
     const path = `/api/traces/export?${projectOf(tenant)}&format=jsonl`
@@ -278,7 +278,7 @@ async function newOutage() {
 }
 
 describe('a database that does not respond', () => {
-  it('hides only its own traces, and the response names it', async () => {
+  it('hides only its own traces, and is named in the response', async () => {
     const { tenant, traces } = await newHistory()
     const key = await tenant.org.keyFor({ projectSlug: undefined })
     // The key is looked up once, before the database fails.
@@ -297,7 +297,7 @@ describe('a database that does not respond', () => {
       const isReachable = places.get(id) === ONE
       expect((await api.get(`/api/spans/${spanId}`)).status).toBe(isReachable ? 200 : 503)
     }
-    // A file that lacks traces would look complete.
+    // An export must fail, because a file with missing traces would look complete.
     expect((await api.get(`/api/traces/export?${projectOf(tenant)}&format=jsonl`)).status).toBe(503)
     const complete = await tenant.api.get(`/api/traces?${projectOf(tenant)}`)
     expect(complete.headers.has('x-missing-shards')).toBe(false)
@@ -316,12 +316,12 @@ describe('a database that does not respond', () => {
     expect(again.map(({ status }: Result) => status)).toEqual(traces.map(each => (isReachable(each) ? 200 : 201)))
   })
 
-  it('does not keep the traces of an export out of the other databases', async () => {
+  it('does not keep traces in the same export from reaching the other databases', async () => {
     const { tenant, healthy, api } = await newOutage()
     const hexId = () => crypto.randomUUID().replaceAll('-', '')
     const traceIds = Array.from({ length: 16 }, hexId)
     const large = hexId()
-    // Half of the spans come after the most that are written together.
+    // Half of these spans come after the maximum number of records that are written together.
     const spansOf = () => {
       const spans = traceIds.map(traceId => anExportedSpan({ traceId, name: 'exported' }))
       const others = Array.from({ length: MAX_WRITTEN_RECORDS }, () =>

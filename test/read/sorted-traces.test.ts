@@ -71,7 +71,7 @@ describe('a list of traces sorted by', () => {
     expect(costs(await pagesOf(org, 'sort=cost&limit=2'))).toEqual([1, 0.75, 0.1 + 0.1 + 0.1, 0, null])
   })
 
-  it('a value keeps every filter', async ({ expect }) => {
+  it('a value can be combined with every filter', async ({ expect }) => {
     const org = await newOrg()
     await putTraces(org, [
       { duration: 1, name: 'b' },

@@ -35,7 +35,7 @@ async function newAnswer(fields: object = {}) {
 }
 
 describe('the sources of a span', () => {
-  it('are the chunks of earlier steps, the cited ones first', async ({ expect }) => {
+  it('are the chunks of earlier steps, with cited chunks first', async ({ expect }) => {
     const { sources, retrieveId } = await newAnswer()
     const { chunks, chunkCount, docs, prompt, guideline, isComplete } = await sources()
     expect(chunks).toEqual([
@@ -80,7 +80,7 @@ describe('the sources of a span', () => {
     expect((await sources(spans[0].id)).chunks[0]).toMatchObject({ id: 'returns', citedAs: ['returns'] })
   })
 
-  it('show a chunk only once if steps pass it on, at the nearest step', async ({ expect }) => {
+  it('show a chunk that steps pass on only once, at the nearest step', async ({ expect }) => {
     const { sources, answerId, observe } = await newAnswer()
     await observe({ span_id: answerId, type: 'state', key: 'retrieved_chunks', data: CHUNKS })
     const { chunks, chunkCount } = await sources()
@@ -88,9 +88,7 @@ describe('the sources of a span', () => {
     expect(chunks[0]).toMatchObject({ spanId: answerId, path: 'state.retrieved_chunks.1' })
   })
 
-  it("include docs in the version recorded, or else the one active then, and the step's prompt and guideline", async ({
-    expect,
-  }) => {
+  it("include docs in the recorded or then active version, and the step's prompt and guideline", async ({ expect }) => {
     const org = await newOrg()
     const project = { projectSlug: 'support' }
     const add = async (path: string, body: object) => (await org.owner.post(path, { ...project, ...body })).body
@@ -147,7 +145,7 @@ describe('the sources of a span', () => {
     expect((await own.read.get(`/api/spans/${answerId}/sources`)).status).toBe(404)
   })
 
-  it('include those of a distant step whose new name says that it retrieves', async ({ expect }) => {
+  it('include those of a distant step whose new name suggests that it retrieves chunks', async ({ expect }) => {
     const { org, step } = await newTrace()
     await step({ step_id: 'step-7', output: ['Points expire after 24 months.'], timestamp: at(1) })
     for (let index = 0; index < MAX_SOURCE_SPANS; index++) await step({ step_id: `s${index}`, timestamp: at(2) })
@@ -174,7 +172,7 @@ describe('the sources of a span', () => {
     expect(full.docs).toHaveLength(MAX_SOURCE_DOCS)
     expect(full.docs[0]).toMatchObject({ truncated: true, content: 'x'.repeat(MAX_SOURCE_TEXT_LENGTH) })
     expect(full.isComplete).toBe(true)
-    // Together with the root and both searches, these reach the limit.
+    // Together with the root and both searches, these steps reach the limit.
     for (let index = 4; index <= MAX_SOURCE_SPANS; index++) await step({ step_id: `s${index}`, timestamp: at(1) })
     expect((await sources()).isComplete).toBe(true)
     await step({ step_id: 'one-too-many', timestamp: at(1) })
@@ -202,10 +200,10 @@ describe('chunks and citations', () => {
 
   it.for([
     ['a string', { sources: ['a'] }, ['a']],
-    ['another case', { source: ' A ' }, ['a']],
+    ['another letter case', { source: ' A ' }, ['a']],
     ['a section of a doc', ['b'], ['b#2']],
     ['brackets', 'It does [b#2], and more (a).', ['b#2', 'a']],
-    ['a place', 'It does [2].', ['b#2']],
+    ['a position', 'It does [2].', ['b#2']],
     ["a position that isn't a citation", 'It takes 2 days (since 2020).', []],
     ['a number of things', 'There are two (2) ways; see `2`.', []],
     ['a list of sources', 'It does.\n\n**Sources:** a, other', ['a']],
@@ -215,7 +213,7 @@ describe('chunks and citations', () => {
     ['part of such a name', 'According to b#23 or sub-b#2.', []],
     ['the end of a sentence', 'It does, says b#2.', ['b#2']],
     ['a word', 'A b', []],
-  ] as const)('finds a citation by %s', ([, output, ids], { expect }) => {
+  ] as const)('reads citations in %s', ([, output, ids], { expect }) => {
     const chunks = chunksOf(
       {
         ...step,
@@ -235,7 +233,7 @@ describe('chunks and citations', () => {
     const output = Array.from({ length: total }, (_, place) => ({ id: 'abcdef', text: `Text ${place}` }))
     const chunks = chunksOf({ ...step, output }, false)
     expect(chunks).toHaveLength(total)
-    // The same label in different cases.
+    // The same label, with different letters in upper case.
     const forms = Array.from({ length: MAX_CITED_AS + 1 }, (_, form) =>
       [...'abcdef'].map((letter, bit) => ((form >> bit) & 1 ? letter.toUpperCase() : letter)).join(''),
     )

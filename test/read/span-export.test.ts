@@ -151,8 +151,8 @@ describe('an export of spans', () => {
     ['bytes', { bytes: 1024 * 1024, objects: 0 }, MAX_FILE_BYTES / 1024 / 1024],
     ['values in R2', { bytes: 1, objects: 3 }, MAX_FILE_OBJECTS / 3],
     ['items', { bytes: 1, objects: 0 }, MAX_FILE_ITEMS],
-    ['one item that is larger', { bytes: 2 * MAX_FILE_BYTES, objects: 0 }, 1],
-  ] as const)('ends a file at a certain number of %s', async ([, size, count], { expect }) => {
+    ['one item that exceeds the limit', { bytes: 2 * MAX_FILE_BYTES, objects: 0 }, 1],
+  ] as const)('ends a file at its limit: %s', async ([, size, count], { expect }) => {
     const store = await storeOf(await newOrg())
     const findNext = async (after = 0, limit: number) => ({
       items: Array.from({ length: limit }, (_, index) => ({ place: after + index + 1, size })),
@@ -164,16 +164,16 @@ describe('an export of spans', () => {
   })
 
   it.for([
-    ['without a format', ''],
-    ['with previews', 'format=jsonl&payloads=preview'],
-    ['with an empty range', `format=jsonl&from=${timeAfter(1)}&to=${timeAfter(0)}`],
-    ['with a cursor from the list', 'format=csv&cursor=abc'],
+    ['a request without a format', ''],
+    ['previews', 'format=jsonl&payloads=preview'],
+    ['an empty range', `format=jsonl&from=${timeAfter(1)}&to=${timeAfter(0)}`],
+    ['a cursor from the list', 'format=csv&cursor=abc'],
   ] as const)('rejects %s', async ([, query], { expect }) => {
     const org = await newOrg()
     expect((await org.read.get(pathOf(query))).status).toBe(400)
   })
 
-  it('rejects a cursor from a list of decisions in a list of traces', async ({ expect }) => {
+  it('rejects a cursor from a file without a decision filter if the next file has one', async ({ expect }) => {
     const org = await newOrg()
     await manyTraces(org, MAX_FILE_ITEMS + 1, () => ({ name: 'many', fields: {} }))
     const cursor = (await org.read.get(pathOf('format=jsonl'))).headers.get('x-next-cursor')

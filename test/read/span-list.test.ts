@@ -149,7 +149,7 @@ describe('spans across traces', () => {
   it.for([
     { decision: 'accept' },
     { decision: 'correct', approvedOutput: `The warranty lasts ${'many '.repeat(4000)}months.` },
-  ])('show a root with the review it shares, after $decision', async (review, { expect }) => {
+  ])('show a root with the review that it shares, after the decision $decision', async (review, { expect }) => {
     const text = `The warranty lasts ${'very '.repeat(4000)}long.`
     const { org, step, observe, spanOf } = await newTrace()
     await observe({ data: { answer: text } })
@@ -169,7 +169,7 @@ describe('spans across traces', () => {
     expect([await idsOf(org), await idsOf(org, 'kind=all')].map(ids => ids.length)).toEqual([0, 1])
   })
 
-  it('end a page at 8 MiB of values, with at least one span', async ({ expect }) => {
+  it('end a page at 8 MiB of values, but include at least one span', async ({ expect }) => {
     const { org, step } = await newTrace()
     const output = 'x'.repeat(4.5 * 1024 * 1024)
     for (let place = 1; place <= 3; place++) await step({ output, timestamp: timeAfter(place) })
@@ -227,7 +227,7 @@ describe('spans across traces', () => {
     expect((await other.get('/api/spans?projectSlug=other')).body.spans).toEqual([])
   })
 
-  it("never show another project's root that has taken a span's id", async ({ expect }) => {
+  it("never show another project's root that has the same id as a span", async ({ expect }) => {
     const { org, step, id: own } = await newTrace()
     const span_id = crypto.randomUUID()
     await step({ span_id })
@@ -257,7 +257,9 @@ const NOW = Date.parse('2026-11-20T12:00:00.000Z')
 const at = (milliseconds: number) => vi.useFakeTimers({ toFake: ['Date'], now: NOW + milliseconds })
 
 describe('spans with a review filter', () => {
-  it('are sorted by decision, newest first, with the step and version recorded at the time', async ({ expect }) => {
+  it('are sorted by decision, newest first, with the step and version from the time of the decision', async ({
+    expect,
+  }) => {
     const fixture = await newReviewed('Yes')
     const { org, step } = fixture
     const prompt = { projectSlug: 'support', stepId: 'write', content: 'Write.' }
@@ -278,7 +280,7 @@ describe('spans with a review filter', () => {
     expect(spans[1]).toMatchObject({ promptVersionId: null, output: 'Changed', review: { stale: true } })
     expect(await idsOf(org, 'decision=accept&stepId=plan', 1)).toEqual([first, second])
     expect(await idsOf(org, `decision=accept&promptVersionId=${versionId}`)).toEqual([])
-    // A replaced decision and a reset leave the list.
+    // Decisions that were replaced or reset disappear from the list.
     at(10)
     await org.owner.put(`/api/spans/${first}/review`, { decision: 'accept' })
     await org.owner.put(`/api/spans/${second}/review`, { decision: 'reset' })
@@ -301,7 +303,7 @@ describe('spans with a review filter', () => {
     const correction = { decision: 'correct', approvedOutput: 'Yes', errorType: 'reasoning_error' }
     await bob.client.put(`/api/spans/${late}/review`, correction)
     for (const [query, ids] of [
-      // An equal value is an acceptance.
+      // A correction to an equal value is an acceptance.
       ['decision=accept', [early]],
       ['decision=correct', [late]],
       ['errorType=reasoning_error', [late]],
@@ -341,14 +343,14 @@ describe('spans with a review filter', () => {
     const owner = org.clientOf(org.ownerKey, bindings)
     await owner.delete(`/api/traces/${deleted.id}`)
     expect(await idsOf(org, 'decision=accept')).toEqual([kept.spanId, expiring.spanId])
-    // The counts are corrected by the purge.
+    // The purge corrects the counts.
     expect(await expired()).toBe(1)
     for (const job of jobs.splice(0)) await runJob(job, env)
     expect(await expired()).toBe(0)
     await owner.patch(`/api/projects/${org.project.id}`, { retentionDays: 30, retainReviewed: false })
     hour += 2 * RETENTION_PASS_MS
     await sweep(bindings, hour)
-    for (const when of ['before the purge', 'after the purge', 'after it was repeated']) {
+    for (const when of ['before the purge', 'after the purge', 'after the purge was repeated']) {
       expect(await idsOf(org, 'decision=accept')).toEqual([kept.spanId])
       for (const [query, count] of [
         ['decision=accept', 1],
@@ -413,7 +415,7 @@ async function manyDecisions(org: Org, count: number, userId: string) {
 
 describe('a long list of decisions', () => {
   it.skipIf(isSharded)(
-    'costs the same per page no matter how many follow, and stops after 5,000 that do not match',
+    'costs the same per page no matter how many decisions follow, and stops after 5,000 that do not match',
     async ({ expect }) => {
       const org = await newOrg()
       const [common, rare] = [crypto.randomUUID(), crypto.randomUUID()]
@@ -438,7 +440,7 @@ describe('a long list of decisions', () => {
 })
 
 describe('the migration that counts expired decisions', () => {
-  it.skipIf(isSharded)('finds those that expired earlier', async ({ expect }) => {
+  it.skipIf(isSharded)('counts decisions that expired earlier', async ({ expect }) => {
     const [one, other] = [await newReviewed('Yes'), await newReviewed('No')]
     for (const { review } of [one, other]) await review({ decision: 'accept' })
     await stored.batch([

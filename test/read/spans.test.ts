@@ -11,7 +11,7 @@ const uuid = () => crypto.randomUUID()
 const large = (text: string) => `${'x'.repeat(2 * INLINE_BYTES)} ${text}`
 
 describe('a single span', () => {
-  it('returns the same fields as in its trace, and a reference to the trace', async ({ expect }) => {
+  it('has the same fields as in its trace, and a reference to the trace', async ({ expect }) => {
     const { org, trace_id, id, step, observe, read, spanOf } = await newTrace()
     const [parent, child] = [uuid(), uuid()]
     await step({ span_id: parent, input: { a: large('in') }, output: undefined, metadata: { m: 1 }, duration_ms: 9 })
@@ -40,7 +40,7 @@ describe('a single span', () => {
     expect(Object.entries(spans[1].state)).toEqual([['__proto__', large('state')]])
   })
 
-  it('returns all fields, even if the client sent none of the optional ones', async ({ expect }) => {
+  it('has all fields, even if the client sent none of the optional ones', async ({ expect }) => {
     const { trace_id, id, read, span, spanOf } = await newTrace()
     const root = await span()
     expect(await spanOf(root.id)).toEqual({
@@ -130,7 +130,7 @@ describe('a single span', () => {
     expect(await statuses()).toEqual([404, 404, 404, 404])
   })
 
-  it('does not exist as long as only observations and feedback refer to it', async ({ expect }) => {
+  it('does not exist while only observations and feedback refer to it', async ({ expect }) => {
     const { org, observe, give, step } = await newTrace()
     const span_id = uuid()
     await observe({ span_id })

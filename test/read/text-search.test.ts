@@ -144,7 +144,7 @@ describe('contains', () => {
     expect(await matchesOf(org, 'answer')).toBeUndefined()
   })
 
-  it('combines with other filters, and finds traces that are hidden by default only with kind=all', async ({
+  it('can be combined with other filters, and finds traces that are hidden by default only with kind=all', async ({
     expect,
   }) => {
     const { org, observe, id } = await newTrace()
@@ -207,7 +207,7 @@ describe('contains', () => {
     expect([response.status, response.body.error]).toEqual([400, error])
   })
 
-  it('accepts text of the maximum length, and three characters beyond 16 bits', async ({ expect }) => {
+  it('accepts text of the maximum length, and text with three characters beyond 16 bits', async ({ expect }) => {
     const { org, observe } = await newTrace()
     const text = '😀'.repeat(MAX_SOUGHT_LENGTH)
     await observe({ data: `- ${text} -` })
@@ -239,7 +239,7 @@ describe('a page of a search', () => {
     ])
   })
 
-  it('ends at its limit of hits, and shows each once', async ({ expect }) => {
+  it('ends at its limit of hits, and shows each hit once', async ({ expect }) => {
     const org = await newOrg()
     const ids = await manyTraces(org, 25, place => ({ name: place % 2 === 0 ? 'wanted' : 'other', fields: {} }))
     const found: string[] = []
@@ -279,7 +279,10 @@ function measuredBindings() {
   return { bindings, sizes }
 }
 
-/** Inserts spans with outputs of this length. Their ids are numbers in order, as are the beginnings of the outputs. */
+/**
+ * Inserts spans with outputs of this length. Their ids contain consecutive numbers, and so do the beginnings of their
+ * outputs.
+ */
 const putSpans = (id: string, count: number, length: number) =>
   stored
     .prepare(
@@ -298,7 +301,7 @@ describe('a search', () => {
     async ({ expect }) => {
       const org = await newOrg()
       await manyTraces(org, MAX_SEARCHED_TRACES + 1, place => ({ name: place === 5 ? 'wanted' : 'other', fields: {} }))
-      // Caches the key.
+      // This request caches the key.
       await search({ ...org, read: org.bearer() }, {})
       for (const [contains, expected] of [
         ['nowhere', 1 + 3],
@@ -334,7 +337,7 @@ describe('large data', () => {
     expect(pages[2].traces[0].matches).toMatchObject([
       { field: 'output', snippet: expect.stringMatching(/^number 2999\. x+…$/) },
     ])
-    // The results also contain heads and JSON, so they're larger than the values.
+    // The results also contain heads and JSON syntax, so they're larger than the values.
     expect(Math.max(...sizes)).toBeLessThan(1.2 * SEARCHED_BYTES_AT_ONCE)
     for (const { bytes } of pages) expect(bytes).toBeLessThan(1.3 * MAX_SEARCHED_BYTES)
   })
@@ -360,7 +363,9 @@ describe('large data', () => {
     expect((await search(org, { contains: 'number 7.' })).traces).toEqual([])
   })
 
-  it('in R2 is searched in its first 4 KiB, and a warning says so unless the trace matches', async ({ expect }) => {
+  it('in R2 is searched only in its first 4 KiB, and a warning says so unless the trace matches', async ({
+    expect,
+  }) => {
     const { org, observe, step } = await newTrace()
     const value = `${'beginning '.repeat(KEPT_BYTES / 10 - 10)} "quoted" limit ${'x'.repeat(2 * INLINE_BYTES)} the end`
     await observe({ data: { answer: value } })
@@ -380,7 +385,7 @@ describe('large data', () => {
     expect(preview[0].output).toBe(JSON.stringify({ answer: value }).slice(0, PREVIEW_BYTES))
   })
 
-  it('ends with a warning if a trace has more observations than a search reads', async ({ expect }) => {
+  it('leads to a warning if a trace has more observations than a search reads', async ({ expect }) => {
     const { org, id } = await newTrace()
     await stored
       .prepare(
@@ -420,7 +425,7 @@ describe('nameContains', () => {
     expect(traces.map(({ name }: { name: string }) => name).toSorted()).toEqual(names.toSorted())
   })
 
-  it.skipIf(isSharded)('scans 5,000 traces on a page, and combines with other filters', async ({ expect }) => {
+  it.skipIf(isSharded)('scans 5,000 traces on a page, and can be combined with other filters', async ({ expect }) => {
     const org = await newOrg()
     const count = MAX_SCANNED_TRACES + 10
     const ids = await manyTraces(org, count, place => ({
@@ -487,7 +492,7 @@ describe('contains in a list of spans', () => {
     ])
   })
 
-  it('searches the spans behind decisions, no matter which text was judged', async ({ expect }) => {
+  it('searches the spans behind decisions, no matter which text was reviewed', async ({ expect }) => {
     const { org, review, spanId, observe } = await newReviewed({ answer: 'twelve months' })
     await review({ decision: 'correct', approvedOutput: { answer: 'two years' }, comment: 'See the terms' })
     const found = async (contains: string) => (await spansWith(org, { contains, decision: 'correct' })).spans
