@@ -7,8 +7,8 @@ import { ForwardingDatabase } from './forwarding.ts'
 import { boundShards, databaseOf, type StoreBindings } from './store.ts'
 
 /**
- * Copies to the shards what one request or job changes in `copied` tables, before the request is answered. Does nothing
- * on a deployment with one database.
+ * Copies to the shards any changes that one request or job makes to `copied` tables, before the request is answered.
+ * Does nothing if the deployment has only one database.
  */
 export class Copying<Bindings extends StoreBindings> {
   readonly #bindings: Bindings
@@ -20,7 +20,7 @@ export class Copying<Bindings extends StoreBindings> {
     this.#shards = boundShards(bindings)
   }
 
-  /** The bindings (or the given ones), with a control database whose writes are noticed. */
+  /** Returns the bindings (or the given ones) with a control database that notices writes to `copied` tables. */
   bindings(bindings = this.#bindings): Bindings {
     if (this.#shards.length === 0) return bindings
     const notice = () => {
@@ -30,8 +30,8 @@ export class Copying<Bindings extends StoreBindings> {
   }
 
   /**
-   * Copies an organization's changes, if there may be any. If a database doesn't respond in the rest of the request's
-   * time, cron copies them.
+   * Copies an organization's changes, if there may be any. If a database doesn't respond before the deadline, cron
+   * copies them later.
    */
   async finish(organizationKey: number, deadline = new Deadline(STORE_DEADLINE_MS)): Promise<void> {
     if (!this.#isDue) return
@@ -45,7 +45,7 @@ export class Copying<Bindings extends StoreBindings> {
   }
 }
 
-/** A database that notices statements that may write to `copied` tables. */
+/** A database that calls `notice` for each statement that may write to `copied` tables. */
 class NoticingDatabase extends ForwardingDatabase {
   readonly #notice: () => void
 

@@ -16,8 +16,8 @@ interface Query<Result = unknown> extends PromiseLike<Result> {
 }
 
 /**
- * Runs queries in one round trip and returns their rows as D1 returns them, because drizzle takes longer to map many
- * rows than SQLite takes to read them. Each field must be `named` or an expression aliased to the field's name.
+ * Runs queries in one round trip and returns D1's rows unchanged, because drizzle takes longer to map many rows than
+ * SQLite takes to read them. Each field must be `named` or an expression aliased to the field's name.
  */
 export async function readPlain<const Queries extends readonly Query<unknown[]>[]>(
   { $client: client }: Database,
@@ -34,7 +34,7 @@ export async function readLists<const Lists extends readonly (readonly Query<unk
   lists: Lists,
 ): Promise<{ [Index in keyof Lists]: Awaited<Lists[Index][number]>[] }> {
   const rows: unknown[][] = [...(await readPlain(database, lists.flat()))]
-  // Each list takes as many rows as it has queries.
+  // There's one entry in `rows` for each query, in order.
   return lists.map(({ length }) => rows.splice(0, length)) as {
     [Index in keyof Lists]: Awaited<Lists[Index][number]>[]
   }
@@ -56,7 +56,7 @@ export async function runLast<Row>(
   statements: readonly [...Statement[], Query<Row[]>],
 ): Promise<Row[]> {
   const results = await client.batch(prepared(client, statements))
-  // As in `readPlain`.
+  // The fields need no mapping, as in `readPlain`.
   return (results.at(-1)?.results ?? []) as Row[]
 }
 
@@ -72,16 +72,16 @@ export class Template<Result> {
     this.#build = build
   }
 
-  /** The statement for a batch, with values by placeholder name. */
+  /** The statement to put in a batch. `values` has the values by placeholder name. */
   with(database: Database, values: Record<string, unknown>): D1PreparedStatement {
     this.#text ??= this.#build(database).toSQL()
     const { sql, params } = this.#text
     return database.$client.prepare(sql).bind(...fillPlaceholders(params, values))
   }
 
-  /** The rows in this statement's batch result. */
+  /** The rows in the result that a batch returned for this statement. */
   rowsOf(result: D1Result | undefined): Result | [] {
-    // As in `readPlain`.
+    // The fields need no mapping, as in `readPlain`.
     return (result?.results ?? []) as Result | []
   }
 }

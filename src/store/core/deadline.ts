@@ -9,8 +9,8 @@ import {
 import { classifyFault, TimedOut } from './faults.ts'
 
 /**
- * How much longer a request or job may wait for D1 and R2. Only time in which at least one call is in flight counts:
- * parallel calls use up the time once, and a client's slow upload uses none.
+ * How much longer a request or job may wait for D1 and R2. Only time during which at least one call is in flight
+ * counts: parallel calls don't count twice, and a client's slow upload doesn't count at all.
  */
 export class Deadline {
   readonly attemptMs: number
@@ -33,13 +33,13 @@ export class Deadline {
     return this.#charge(() => within(ms, operation))
   }
 
-  /** Waits. The time counts against the deadline. */
+  /** Waits for `ms`. The time counts against the deadline. */
   pause(ms: number): Promise<void> {
     return this.#charge(() => new Promise(resolve => setTimeout(resolve, ms)))
   }
 
   /**
-   * Waits after losing a race to another write for the `losses`th time. The delay is random and grows, so competing
+   * Waits after the caller has lost a race to another write `losses` times. The delay is random and grows, so competing
    * callers spread out and no caller keeps winning.
    */
   giveWay(losses: number): Promise<void> {
@@ -73,9 +73,9 @@ export async function within<T>(ms: number, operation: () => Promise<T>): Promis
 }
 
 /**
- * Makes a D1 or R2 call with a time limit, and retries it once if the fault may be transient. The operation must be
- * idempotent, because a fault doesn't show whether the first attempt took effect. Platform faults are thrown as
- * `Unanswered`, other errors unchanged.
+ * Makes a D1 or R2 call with a time limit, and retries it once after a fault that may be transient. The operation must
+ * be idempotent, because a fault doesn't show whether the first attempt took effect. Throws platform faults as
+ * `Unanswered`, and other errors unchanged.
  */
 export async function withRetry<T>(deadline: Deadline, operation: () => Promise<T>): Promise<T> {
   let cause: unknown = new Error('no time left for another call')

@@ -3,14 +3,14 @@ import { Unanswered } from '../../domain/failures.ts'
 import { ONE_DATABASE } from '../../domain/shards.ts'
 
 /**
- * The row of `sweeps` with the shards that new traces go to, written as in an epoch. Missing if there's only one
- * database.
+ * The name of the row in `sweeps` that lists the shards for new traces, in the format of an epoch. The row is missing
+ * if there's only one database.
  */
 export const NEW_SHARDS = 'shards'
 
 /**
- * The row with the shards that new traces went to before. New projects start with them for a while, because isolates
- * don't know about the new ones yet. From its `due_at` on, the row no longer counts.
+ * The name of the row that lists the previous shards for new traces. New projects start with these shards for a while,
+ * because isolates may not have the new list yet. The row is ignored from its `due_at` on.
  */
 export const OLD_SHARDS = 'old_shards'
 
@@ -19,7 +19,7 @@ export const CLOCK = sql<number>`(unixepoch('subsec') * 1000)`
 
 /**
  * The distinct epochs of an organization's projects, and those that a new project may have, each on its own line. Code
- * that caches them knows where the traces will be. Null if there's only one database.
+ * that has cached them can tell where traces will be. Null if there's only one database.
  */
 export const epochsOf = (organizationKey: SQLWrapper) => sql<string | null>`(
   select group_concat(placed.epochs, char(10)) from (
@@ -32,11 +32,9 @@ export const epochsOf = (organizationKey: SQLWrapper) => sql<string | null>`(
       select 1 from projects where projects.organization_key = ${organizationKey} and projects.epochs is null)
   ) placed)`
 
-/**
- * According to some clocks, an epoch has begun, but according to others, it hasn't, so a trace can't be created yet.
- */
+/** An epoch has begun according to some clocks but not according to others, so a trace can't be created yet. */
 export class EpochBegins extends Unanswered {
   constructor() {
-    super(1, new Error('an epoch begins'))
+    super(1, new Error('an epoch is beginning'))
   }
 }

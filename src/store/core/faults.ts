@@ -1,15 +1,15 @@
-/** How to handle a fault of the platform. */
+/** How to handle a platform fault. */
 export interface Fault {
   /** Whether a second attempt within the same request may succeed. */
   retry: boolean
-  /** The seconds that the client should wait before retrying the request. */
+  /** How many seconds the client should wait before it retries the request. */
   retryAfterSeconds: number
 }
 
 /** An operation took longer than its caller could wait. Whether it took effect is unknown. */
 export class TimedOut extends Error {
   constructor(ms: number) {
-    super(`no answer within ${ms} ms`)
+    super(`no response within ${ms} ms`)
     this.name = 'TimedOut'
   }
 }
@@ -62,9 +62,9 @@ const STATEMENT_ERRORS: readonly string[] = [
 ]
 
 /**
- * Classifies an error that a D1 or R2 binding threw, by words in its message, because neither gives an error code.
- * Returns undefined for a bug in our code. A message in neither table is treated as a fault, because clients retry a
- * 503. A call that timed out or lost its connection may have taken effect.
+ * Classifies an error from a D1 or R2 binding by words in its message, because the bindings don't give error codes.
+ * Returns undefined for a bug in our code. An error whose message is in neither table is treated as a fault, so that
+ * the client gets a 503 and retries. A call that timed out or lost its connection may have taken effect.
  */
 export function classifyFault(error: unknown): Fault | undefined {
   if (error instanceof TimedOut) return TRANSIENT

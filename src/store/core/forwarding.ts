@@ -27,7 +27,7 @@ export class ForwardingDatabase implements D1Database {
   }
 }
 
-/** A statement that passes every call on to another one, using `call`. */
+/** A statement that uses `call` to pass every call on to another statement. */
 export abstract class ForwardingStatement implements D1PreparedStatement {
   abstract bind(...values: unknown[]): D1PreparedStatement
 

@@ -1,6 +1,6 @@
 /**
- * A bounded map that an isolate keeps between requests. Evicts the least recently used entry. Keys must include their
- * organization unless they're secrets themselves.
+ * A bounded map that an isolate keeps between requests. Evicts the least recently used entry. A key must include its
+ * organization unless the key itself is a secret.
  */
 export class IsolateCache<Value> {
   readonly #entries = new Map<string, Value>()

@@ -17,14 +17,14 @@ export const isModelCall = (span: 'call' | 'below' | 'spans') =>
   sql.raw(`(${span}.model is not null or ${span}.usage is not null or ${span}.cost_usd is not null)`)
 
 /**
- * A value computed over the calls that name a `call` as their parent. Null if there are none. The index stores them
- * side by side.
+ * A value computed over the calls that name a `call` as their parent. Null if there are no such calls. The index stores
+ * them side by side.
  */
 const below = (call: 'call' | 'used' | 'spans', value: string) => sql`(
   select ${sql.raw(value)} from ${spans} as below
   where ${sql.raw(`below.trace_key = ${call}.trace_key and below.parent_id = ${call}.id and below.id <> ${call}.id`)} and ${isModelCall('below')})`
 
-/** Whether a call's tokens are exactly the sums over the calls that name it as their parent. */
+/** Whether a call's token counts are exactly the sums of those of the calls that name it as their parent. */
 export const isRepeated = (call: 'call' | 'spans') =>
   sql`coalesce(${below(
     call,
@@ -32,16 +32,16 @@ export const isRepeated = (call: 'call' | 'spans') =>
     = (${call}.usage ->> 'inputTokens', ${call}.usage ->> 'outputTokens')`,
   )}, 0)`
 
-/** Whether a call that names this one as its parent has a cost. */
+/** Whether any call that names this one as its parent has a cost. */
 export const hasCostBelow = (call: 'used' | 'spans') => sql`${below(call, 'sum(below.cost_usd)')} is not null`
 
 /**
  * The spans with a model, usage, or cost in the traces that `inTraces` selects by `call.trace_key`. The columns are
  * `trace_key`, `id`, `model`, `usage`, and `cost_usd`.
  *
- * Nothing is added twice: if a call's tokens are exactly the sums over the calls that name it as their parent, its own
- * usage is null, and so is its cost if the costs of those calls are known. This happens if an agent reports a total, or
- * if two instrumentations record the same call.
+ * Nothing is counted twice: if `isRepeated` is true of a call, its own usage is null, and so is its cost if any of the
+ * calls that name it as their parent has a cost. This happens if an agent reports a total, or if two instrumentations
+ * record the same call.
  */
 const modelCalls = (inTraces: SQL) => sql`
   select used.trace_key, used.id, used.model,
@@ -51,7 +51,7 @@ const modelCalls = (inTraces: SQL) => sql`
     select call.trace_key, call.id, call.model, call.usage, call.cost_usd, ${isRepeated('call')} as is_repeated
     from ${spans} as call
     where ${inTraces} and ${isModelCall('call')}
-    -- The limit keeps SQLite from inlining this, which would look for the calls below once for each use of the result.
+    -- The limit keeps SQLite from inlining this query, which would look for the calls below for each use of the result.
     limit -1) as used`
 
 const TOKENS = [
@@ -64,7 +64,7 @@ const TOKENS = [
 
 const eachToken = (write: (field: string) => string) => sql.raw(TOKENS.map(write).join(', '))
 
-/** A `TraceUse` of the current trace as JSON, in one pass. `readTraceUse` reads it. */
+/** The current trace's `TraceUse` as JSON, computed in one pass. `readTraceUse` parses it. */
 export const traceUse = sql<string>`(
   select json_object(
     -- SQLite takes the model from the row with the lowest place.
@@ -77,11 +77,11 @@ export const traceUse = sql<string>`(
     from (${modelCalls(sql`call.trace_key = ${traces.key}`)} limit -1) as used
     group by used.model) as by_model)`.as('traceUse')
 
-/** Only the cost of the current trace's model calls. */
+/** The total cost of the current trace's model calls. */
 export const traceCost = sql`(
   select sum(used.cost_usd) from (${modelCalls(sql`call.trace_key = ${traces.key}`)}) as used)`
 
-/** Reads the value of `traceUse`. */
+/** Parses the value of `traceUse`. */
 export function readTraceUse(json: string): TraceUse {
   const summed: Record<keyof TokenUsage | 'costUsd', number | null> & Pick<TraceUse, 'model'> = JSON.parse(json)
   const { model, inputTokens, outputTokens, totalTokens, cachedTokens, reasoningTokens, costUsd } = summed

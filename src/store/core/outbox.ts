@@ -6,38 +6,39 @@ import { isOneOf, selectFor } from './rows.ts'
 import type { Organization, Store } from './store.ts'
 
 /*
- * The outbox. Any write that a webhook can subscribe to adds the statement from `recordEvents` to its batch. If no
- * webhook subscribes to it, there's no statement.
+ * The outbox. Every write that causes an event for webhooks adds the statement from `recordEvents` to its batch. If no
+ * webhook subscribes to the event, there's no statement.
  */
 
 /**
- * What an organization's projects send: a line for each enabled webhook, with its project's key (or `*` for all) and
- * its events.
+ * The events that an organization's projects send: a line for each enabled webhook, with its project's key (or `*` for
+ * all projects) and its events.
  */
 export const sentEventsOf = (organizationKey: SQLWrapper): SQL<string | null> => sql<string | null>`(
   select group_concat(coalesce(sending.project_key, '*') || sending.events, char(10)) from webhooks sending
   where sending.organization_key = ${organizationKey} and sending.is_enabled = 1)`
 
-/** The keys of the projects with a webhook that subscribes to a type of event, or `*` for every project. */
+/** The keys of the projects with a webhook that subscribes to a type of event. `*` means every project. */
 const projectsSending = ({ sentEvents }: Organization, type: EventType): Set<string> =>
   new Set(sentEvents?.split('\n').flatMap(line => (line.includes(` ${type} `) ? line.slice(0, line.indexOf(' ')) : [])))
 
-/** An event's columns, each either constant or from the rows of a query. */
+/** An event's columns. Each one is a constant or comes from the rows of a query. */
 interface EventColumns {
-  /** The caller chooses it, so a retry doesn't record a second event. */
+  /** Chosen by the caller, so that a retry doesn't record a second event. */
   id: string | SQL
   traceKey: number | SQL | SQLiteColumn | null
   /** The id of what the event is about. */
   subjectId: string | SQL | SQLiteColumn
   actorId: string | SQL | SQLiteColumn | null
   at: number | SQL
-  /** The rest of the payload: ids and enumerated words, never values from traces. */
+  /** The rest of the payload: ids and enum values, never values from traces. */
   data: Readonly<Record<string, string | number | boolean | null | SQLWrapper>>
 }
 
 /**
- * The statements (one or none) that record a project's events, for the batch of the change that causes them. `from`
- * returns a row for each event, and ends with a `where` clause.
+ * Returns a list with the statement that records a project's events, or an empty list if no webhook subscribes to them.
+ * Run it in the same batch as the change that causes the events. `from` returns a row for each event and ends with a
+ * `where` clause.
  */
 export function recordEvents(store: Store, type: EventType, projectKey: number, event: EventColumns, from: SQL) {
   const senders = projectsSending(store.organization, type)
@@ -47,7 +48,7 @@ export function recordEvents(store: Store, type: EventType, projectKey: number, 
 }
 
 /**
- * Like `recordEvents`, for a change that may be in several projects, with the project's key in each row. After the
+ * Like `recordEvents`, but for a change that may affect several projects. Each row has its project's key. After the
  * batch, the caller adds the projects to the outbox.
  */
 export function recordEventsOfProjects(

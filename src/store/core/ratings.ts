@@ -20,14 +20,14 @@ export const isNotPraise = sql`(${feedback.rating} = '"negative"'
 const isNegativeRating = sql`(${feedback.rating} = '"negative"'
   or ${feedback.rating} glob '[0-9]*' and cast(${feedback.rating} as real) < 0.5)`
 
-/** Whether any of a trace's feedback is negative, not counting the feedback with this id. */
+/** Whether a trace has any negative feedback, apart from the feedback with the id `exceptId`. */
 export const hasNegative = (exceptId: string | null = null) => sql`exists (
   select 1 from ${feedback} where ${feedback.traceKey} = ${traces.key} and ${isNegativeRating}
     and ${feedback.id} is not ${exceptId})`
 
 /**
- * Whether a trace has negative feedback that the viewer may see. Uses the index of such traces, unless the condition is
- * part of an expression.
+ * Whether a trace has negative feedback that the viewer may see. Uses the index of traces with negative feedback,
+ * unless the condition is part of a larger expression.
  */
 export function isNegativeTo(viewer: Viewer): SQL {
   const isShown = isCommentShown(viewer)

@@ -3,14 +3,14 @@ import { ForwardingDatabase, ForwardingStatement } from './forwarding.ts'
 import { boundShards, databaseOf, type StoreBindings } from './store.ts'
 
 /**
- * One request's access to databases that have replicas, through D1's sessions. Knows the bookmark of everything that
- * the request has read and written.
+ * Gives one request access to databases that have replicas, through D1's sessions. Tracks the bookmark of everything
+ * that the request has read and written.
  */
 export class ReplicatedDatabases<Bindings extends StoreBindings> {
   readonly #bindings: Bindings
   readonly #bookmark: Map<string, string>
 
-  /** `sent` is the request's bookmark: nothing older may be read. */
+  /** `sent` is the bookmark that came with the request. No older data may be read. */
   constructor(bindings: Bindings, sent: Bookmark) {
     this.#bindings = bindings
     this.#bookmark = new Map(sent)
@@ -29,7 +29,10 @@ export class ReplicatedDatabases<Bindings extends StoreBindings> {
     })
   }
 
-  /** The header's value for the response. Undefined if the request neither sent a bookmark nor called a database. */
+  /**
+   * The value for the response's bookmark header. Undefined if the request neither sent a bookmark nor called a
+   * database.
+   */
   bookmark(): string | undefined {
     return this.#bookmark.size === 0 ? undefined : formatBookmark(this.#bookmark)
   }
@@ -51,7 +54,9 @@ export class ReplicatedDatabases<Bindings extends StoreBindings> {
   }
 }
 
-/** A database whose calls all use one session or, with `each`, a new session at the primary for every call. */
+/**
+ * A database that makes all its calls in one session or, with `each`, makes every call in a new session at the primary.
+ */
 class SessionDatabase extends ForwardingDatabase {
   readonly #note: (point: string | null) => void
   readonly #session: D1DatabaseSession | 'each'
@@ -62,9 +67,9 @@ class SessionDatabase extends ForwardingDatabase {
     this.#session = session
   }
 
-  /** Makes a call, and notes the bookmark of its result. */
+  /** Makes a call and notes the session's bookmark after it. */
   async call<Result>(make: (session: D1DatabaseSession) => Promise<Result>): Promise<Result> {
-    // The second call of a session that began at the primary may go to a replica.
+    // The second call in a session may go to a replica even if the first one goes to the primary.
     const session = this.#session === 'each' ? this.withSession('first-primary') : this.#session
     try {
       return await make(session)

@@ -11,15 +11,16 @@ import { isStep } from './step-names.ts'
 import type { Viewer } from './store.ts'
 import { ifAnyBlind, isAnswerShown } from './veil.ts'
 
-/* SQL conditions from a project's review policy, on the statement's current rows of `spans` and `traces`. */
+/* SQL conditions that apply a project's review policy to the statement's current rows of `spans` and `traces`. */
 
-/** A number in the SQL text, because a statement takes at most 100 parameters. */
+/** A number written into the SQL text, because a statement can have at most 100 parameters. */
 const literal = (value: number): SQL => sql.raw(String(value))
 
 /** Computes the same rank as `samplingRank` in `domain/review-policy.ts`. */
 export function samplingRank(spanId: SQLWrapper): SQL<number> {
   const ranks = literal(SAMPLING_RANKS)
-  // SQLite reads hexadecimal digits only as JSON. An id has no other characters, so this can't fail.
+  // SQLite can parse hexadecimal digits only as JSON. Apart from its hyphens, an id has no other characters, so this
+  // can't fail.
   const digits = (index: number) =>
     sql`('0x' || substr(replace(${spanId}, '-', ''), ${literal(8 * index + 1)}, 8) ->> '$')`
   let rank = sql`0`
@@ -33,8 +34,8 @@ export function samplingRank(spanId: SQLWrapper): SQL<number> {
 }
 
 /**
- * How a step's outputs are reviewed according to the project's policy. The step can be given by any of its names. If
- * `project` is a key, a project without a policy costs one lookup for the whole statement.
+ * How a step's outputs are reviewed according to the project's policy. `stepId` may be any of the step's names. If
+ * `project` is a key and the project has no policy, the whole statement needs only one lookup for this.
  */
 export function policyOf(project: number | SQLWrapper, stepId: SQLWrapper) {
   const projectKey = typeof project === 'number' ? literal(project) : project
@@ -59,15 +60,15 @@ const inOwnProject = (value: SQL) => sql<number>`(
   select ${value} from ${traces} owner where owner.key = ${spans.traceKey})`
 
 /**
- * How many people review the current span according to its step's current policy. As long as no project has a policy, a
- * statement costs one lookup.
+ * How many people review the current span according to its step's current policy. As long as no project has a policy,
+ * each statement needs only one lookup for this.
  */
 export const policyReviewers = sql<number>`iif(exists (select 1 from ${reviewPolicies} where ${reviewPolicies.projectKey} > 0),
   ${inOwnProject(ofOwner.reviewers)}, 1)`
 
 /**
- * Whether the policy of the current span's step is blind, whether or not the span is decided. As long as no project has
- * a blind policy, a statement costs one lookup.
+ * Whether the policy of the current span's step is blind, even if the span has already been decided. As long as no
+ * project has a blind policy, each statement needs only one lookup for this.
  */
 export const hasBlindPolicy = ifAnyBlind(inOwnProject(ofOwner.isBlind))
 
@@ -98,7 +99,7 @@ export function isPicked(projectKey: number, viewer: Viewer): SQL {
 const hasFailed = sql`(${spans.status} is 'error' or ${existsShallow(sql`select 1 from ${spans} root
   where root.id = ${traces.rootSpanId} and root.trace_key = ${traces.key} and root.status = 'error'`)})`
 
-/** Whether the engine's latest answer on the trace has low confidence, and blames this span or no span. */
+/** Whether the engine's latest answer on the trace has low confidence and blames either this span or no span. */
 const isOfUnsureAnswer = sql`exists (
   select 1 from ${attributionJobs} cross join ${attributions}
   where ${attributionJobs.traceKey} = ${traces.key} and ${attributions.traceKey} = ${traces.key}

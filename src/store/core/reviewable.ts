@@ -4,11 +4,11 @@ import { isNotRoot, observations, spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
 import { existsShallow } from './depth.ts'
 
-/* SQL conditions that select the spans to review, on the statement's current rows of `spans` and `traces`. */
+/* SQL conditions that select the spans to review, for the statement's current rows of `spans` and `traces`. */
 
 /**
  * Whether an output arrived before its span did, judging by the current trace's observations so far. `comparison`
- * compares the output with null: `=` matches a null output, `<>` any other.
+ * compares the output with null: `=` matches a null output, and `<>` matches any other output.
  */
 export const hasObservedOutput = (id: SQL, comparison: SQL) => sql`exists (
   select 1 from ${observations}
@@ -22,7 +22,7 @@ interface Place {
   id: SQLWrapper
 }
 
-/** The place of the current span, in a statement that may not have its trace. */
+/** The place of the current span, in a statement that may not read its trace. */
 const OF_SPAN: Place = {
   traceKey: spans.traceKey,
   rootSpanId: sql`(select own.root_span_id from ${traces} own where own.key = ${spans.traceKey})`,
@@ -30,16 +30,20 @@ const OF_SPAN: Place = {
 }
 
 /**
- * A column of the observation that a span's output comes from, as `foldObservations` chooses it. Null if there is none.
+ * A column of the observation that a span's output comes from, chosen as in `foldObservations`. Null if there is no
+ * such observation.
  */
 const lastOutput = (column: string, { traceKey, rootSpanId, id }: Place = OF_SPAN) => sql`(
   select ${sql.raw(column)} from ${observations} observed
   where observed.trace_key = ${traceKey} and observed.type = 'output' and coalesce(observed.span_id, ${rootSpanId}) = ${id}
   order by observed.timestamp desc, observed.received_at desc, observed.id desc limit 1)`
 
-/** The `textHash` and `textId` of a span, from the last output that arrived for it, or else from its own output. */
+/**
+ * The `textHash` and `textId` of a span, from the last output that arrived for it or, if there is none, from its own
+ * output.
+ */
 const sharedText = (own: SQL, place?: Place) => ({
-  // 0 is an observed output without a hash, in one lookup.
+  // A hash of 0 marks an observed output that has no hash, so one lookup is enough.
   textHash: sql`nullif(coalesce(${lastOutput('coalesce(observed.text_hash, 0)', place)}, ${own}), 0)`,
   textId: lastOutput('observed.id', place),
 })
@@ -48,10 +52,16 @@ const sharedText = (own: SQL, place?: Place) => ({
 export const sharedTextOfNew = (id: SQL, own: SQL) =>
   sharedText(own, { traceKey: traces.key, rootSpanId: traces.rootSpanId, id })
 
-/** `sharedText` of the current span. The hash of its own text is gone if an observed output has replaced that text. */
+/**
+ * `sharedText` of the current span. The hash of its own text is no longer stored if an observed output has replaced
+ * that text.
+ */
 export const sharedTextNow = sharedText(sql`iif(${spans.textId} is null, ${spans.textHash}, null)`)
 
-/** The output text that a span's observations fold to, or else the span's own output. */
+/**
+ * The output text that results from folding a span's observations or, if none of them is an output, the span's own
+ * output.
+ */
 const foldedOutput = sql`coalesce(${lastOutput('observed.data')}, ${spans.output}, 'null')`
 
 /** The revision of `foldedOutput`, as in `FoldedSpan.outputRevision`. */
@@ -61,11 +71,11 @@ export const outputRevision = sql`coalesce(${lastOutput('observed.id')}, ${spans
 export const isDecisionInForce = sql`(${spans.reviewState} is not null and ${reviews.traceKey} = ${spans.traceKey}
   and ${reviews.spanId} = ${spans.id} and ${reviews.number} = ${spans.reviewNumber})`
 
-/** Whether a span's review was of a different output than its current one. Compares only revisions. */
+/** Whether a span's current output isn't the one that was reviewed. Compares only their revisions. */
 export const hasOtherOutput = sql`(${spans.reviewState} is not null and not exists (
   select 1 from ${reviews} where ${isDecisionInForce} and ${reviews.outputRevision} = ${outputRevision}))`
 
-/** Whether a span has an output now. Only needs to fold a span that also received a null output. */
+/** Whether a span has an output now. Folds observations only if the span has also received a null output. */
 export const hasOutput = sql`(${spans.hasOutput} = 1 and (${spans.hasNullOutput} = 0 or ${foldedOutput} <> 'null'))`
 
 /** Whether a span counts as reviewed, as `isReviewed` in `domain/review-state.ts` defines it. */
@@ -81,8 +91,8 @@ export const isStale = sql`(${isNotNull(spans.reviewState)} and ${spans.isStale}
 export const isUnreviewed = sql`(${hasOutput} and not ${isReviewed})`
 
 /**
- * Whether the current span has its root's text, so that a review of it counts for the root. `root` is the root's alias.
- * A span that also received a null output may have no text now, so it doesn't share any.
+ * Whether the current span has the same text as its root, so that a review of the span also counts for the root. `root`
+ * is the root's alias. False for a span that also received a null output, because it may have no text now.
  */
 export const sharesTextWith = (root: string, span: string) => {
   const column = (alias: string, name: string) => sql.raw(`${alias}.${name}`)
@@ -94,8 +104,8 @@ export const sharesTextWith = (root: string, span: string) => {
 }
 
 /**
- * Whether a span is reviewed with another: it's a root with the text of another span. `domain/shared-text.ts` says
- * which one.
+ * Whether a span is reviewed together with another one, because it's a root with the same text. `domain/shared-text.ts`
+ * defines which span that is.
  */
 export const isReviewedWithOther = sql`(${spans.isRoot} = 1 and ${isNotNull(spans.textHash)}
   and ${existsShallow(sql`select 1 from ${spans} sharing where ${sharesTextWith('spans', 'sharing')}`)})`
@@ -111,22 +121,27 @@ export const isReviewable = sql`(${spans.isGeneric} = 0 and (${spans.isSupportin
 export const isUnreviewedStep = sql`(${isReviewable} and ${isUnreviewed})`
 
 /**
- * Whether nobody has claimed a span. The time is part of the text, because a statement takes at most 100 parameters.
+ * Whether nobody has claimed a span. The time is part of the SQL text, because a statement can have at most 100
+ * parameters.
  */
 export const isUnclaimed = (now: number): SQL =>
   sql`(${spans.claimedUntil} is null or ${spans.claimedUntil} <= ${sql.raw(String(now))})`
 
-/** Whether a span is unclaimed, or claimed by this holder. */
+/** Whether a span is unclaimed or claimed by `holder`. */
 export const isFree = (holder: string, now: number): SQL => sql`(${isUnclaimed(now)} or ${spans.claimedBy} = ${holder})`
 
 export const isCorrected = sql`(${isReviewed} and ${eq(spans.reviewState, 'corrected')})`
 
-/** The spans of the current trace. No single index has them all, because the index by trace leaves out roots. */
+/**
+ * Whether a span is in the current trace. No single index has all its spans, because the index by trace leaves out
+ * roots.
+ */
 export const ofTrace = sql`((${spans.traceKey} = ${traces.key} and ${isNotRoot})
   or (${spans.id} = ${traces.rootSpanId} and ${spans.traceKey} = ${traces.key}))`
 
 /**
- * Whether a trace has a reviewed span that also meets `kind`. The `is not null` condition selects the partial index.
+ * Whether a trace has a reviewed span that also meets the condition `kind`. The `is not null` makes SQLite use the
+ * partial index.
  */
 export const hasReviewedSpan = (kind: SQL = isReviewed): SQL =>
   sql`exists (select 1 from ${spans}

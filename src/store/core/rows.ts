@@ -3,7 +3,7 @@ import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core'
 
 /*
  * Rows are sent to D1 as one parameter, a JSON array of arrays that `json_each` expands. Only this file deals with the
- * position of a value in its array or of a column in its table; all other code uses names.
+ * position of a value in its array or of a column in its table. All other code uses names.
  */
 
 /** A value in a row. Undefined becomes null. */
@@ -15,11 +15,11 @@ export interface RowSet<Name extends string> {
   encode: (row: Readonly<Record<Name, Cell>>) => Cell[]
   /** Encodes rows as the whole parameter. */
   encodeAll: (rows: readonly Readonly<Record<Name, Cell>>[]) => string
-  /** The parameter's rows, or those in a column, as a table in a `from` clause. */
+  /** The rows in the parameter or column, as a table for a `from` clause. */
   from: (parameter: string | Placeholder | SQL, alias?: string) => SQL
   /**
-   * Like `from`, for rows with many or large columns. With `from`, `json_each` writes out a row's JSON again for each
-   * column that's read from it; here, it does so only once. The rows have no `key`.
+   * Like `from`, for rows with many or large columns. With `from`, `json_each` serializes a row again for each column
+   * that's read from it. With `fromWide`, it does so only once, but the rows have no `key`.
    */
   fromWide: (parameter: string | Placeholder) => SQL
   /** The columns of the current row. */
@@ -52,7 +52,7 @@ export function rowSet<const Name extends string>(columns: readonly Name[]): Row
 /** The value of a column in an inserted row: an expression or a constant. */
 type Inserted = SQL | SQLiteColumn | string | number | null
 
-/** The query of an `insert … select`, with a value for each of the table's columns, for every row of `from`. */
+/** The query of an `insert … select`. For every row of `from`, it selects a value for each of the table's columns. */
 export function selectFor<Table extends SQLiteTable>(
   table: Table,
   values: Readonly<Record<keyof Table['_']['columns'], Inserted>>,
@@ -62,7 +62,7 @@ export function selectFor<Table extends SQLiteTable>(
   return sql`select ${sql.join(columns, sql`, `)} ${from}`
 }
 
-/** The query for these values, which are one parameter. */
+/** A subquery that returns these values, which are bound as one parameter. */
 export const valuesOf = (values: readonly (string | number)[]): SQL =>
   sql`(select item.value from json_each(${JSON.stringify(values)}) as item)`
 
@@ -70,13 +70,13 @@ export const valuesOf = (values: readonly (string | number)[]): SQL =>
 export const isOneOf = (expression: SQL | SQLiteColumn, values: readonly (string | number)[]): SQL =>
   sql`${expression} in ${valuesOf(values)}`
 
-/** A comma-separated list of expressions, as for `group by`. */
+/** A comma-separated list of expressions, such as for `group by`. */
 export const sqlList = (expressions: Readonly<Record<string, SQL | SQLiteColumn>>): SQL =>
   sql.join(
     Object.values(expressions).map(expression => sql`${expression}`),
     sql`, `,
   )
 
-/** Writes null, 0, and 1 as literals, because a statement takes at most 100 parameters. */
+/** Writes null, 0, and 1 as literals, because a statement can have at most 100 parameters. */
 const literalOrBound = (value: Inserted | undefined): SQL =>
   value === null || value === 0 || value === 1 ? sql.raw(String(value)) : sql`${value}`

@@ -6,7 +6,7 @@ export interface ScannedRow {
 
 /**
  * Builds a page of up to `limit` matching rows. The next page starts after `nextPlace`, which is the page's last row or
- * the last row scanned. It's null on the last page.
+ * the last row scanned. `nextPlace` is null on the last page.
  */
 export function pageFromScan<Row extends ScannedRow>(
   rows: readonly Row[],

@@ -3,7 +3,7 @@ import { votes } from '../schema/reviews.ts'
 import { spans } from '../schema/spans.ts'
 import { outputRevision } from './reviewable.ts'
 
-/** Whether a row of `votes`, under the alias `vote`, is on the current span and its current output. */
+/** Whether a row of `votes`, under the alias `vote`, is a vote on the current span's current output. */
 export const isStanding = sql`(vote.trace_key = ${spans.traceKey} and vote.span_id = ${spans.id}
   and vote.round = ${spans.reviewNumber} and vote.output_revision = ${outputRevision} and vote.decision <> 'reset')`
 

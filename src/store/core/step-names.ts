@@ -6,30 +6,32 @@ import { traces } from '../schema/traces.ts'
 
 /*
  * A project can rename its steps. Rows keep the step ids that pipelines send, and queries apply the new names, so a
- * rename covers older and later rows alike and can be undone. Show a step with `readStepId`, compare steps with
- * `isStep`, and group by `readStepId` to count. Arguments are columns of the statement, or values.
+ * rename applies to both older and newer rows and can be undone. Use `readStepId` to show a step or to group by steps,
+ * and use `isStep` to compare steps. Arguments are columns of the statement, or values.
  */
 
 /**
- * The step id that responses show for a stored one: its new name, if the project has renamed it. As long as no project
- * renames steps, no row is looked up.
+ * The step id that responses show for a stored step id: the step's new name, if the project has renamed it. As long as
+ * no project has renamed a step, this looks up no rows.
  */
 export const readStepId = (projectKey: SQLWrapper, stepId: SQLWrapper): SQL<string> => {
   const shown = sql<string>`iif(exists (select 1 from ${stepNames} where ${stepNames.projectKey} > 0), coalesce(
     (select renamed.new_name from ${stepNames} renamed
      where renamed.project_key = ${projectKey} and renamed.old_name = ${stepId}), ${stepId}), ${stepId})`
-  // The query is nested, because drizzle drops the table's name from columns in a selection of one table.
+  // The query is nested, because drizzle omits the table's name from columns in a query on a single table.
   return sql<string>`${shown}`
 }
 
 /**
- * Whether a stored step id belongs to the same step as another one, stored or given. It does if both have the same name
- * now, so a step's old and new names find the same rows.
+ * Whether a stored step id belongs to the same step as another step id, stored or given. It does if both now have the
+ * same name, so a step's old and new names find the same rows.
  */
 export const isStep = (projectKey: SQLWrapper | number, column: SQLWrapper, stepId: SQLWrapper | string): SQL =>
   sql`${column} in ${storedStepIds(projectKey, stepId)}`
 
-/** The query for the stored step ids that belong to the same step as a given one. An id may repeat. */
+/**
+ * The query for the stored step ids that belong to the same step as a given one. It may return an id more than once.
+ */
 export const storedStepIds = (projectKey: SQLWrapper | number, stepId: SQLWrapper | string): SQL => sql`(
     with scanned (project_key, step_id) as (select ${projectKey}, ${stepId})
     select scanned.step_id from scanned
@@ -41,8 +43,8 @@ export const storedStepIds = (projectKey: SQLWrapper | number, stepId: SQLWrappe
          where own.project_key = scanned.project_key and own.old_name = scanned.step_id), scanned.step_id))`
 
 /**
- * The key of the prompt for a step, by any of its names. Null if the step has none. Unlike `isStep`, it only seeks, so
- * it can run for every span in an export.
+ * The key of the prompt for a step, by any of its names. Null if the step has none. Unlike `isStep`, it only seeks in
+ * indexes, so it can run for every span in an export.
  */
 export const promptOfStep = (projectKey: SQLWrapper, stepId: SQLWrapper): SQL => {
   const isPrompt = (name: SQLWrapper) =>

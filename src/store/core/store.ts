@@ -11,13 +11,13 @@ export interface Organization {
   id: string
   slug: string
   /**
-   * The events that its projects send to webhooks: a line for each enabled webhook, as `sentEventsOf` writes it. Null
-   * if they send none. Up to 30 seconds old in requests.
+   * The events that its projects send to webhooks: a line for each enabled webhook, in the format of `sentEventsOf`.
+   * Null if they send none. In requests, this may be up to 30 seconds old.
    */
   sentEvents: string | null
   /**
-   * The distinct epochs of its projects, and those of a new one, each on a line as `formatEpochs` writes them. Null if
-   * there's only one database. Up to 30 seconds old in requests.
+   * The distinct epochs of its projects, and those that a new project may have, each on its own line in the format of
+   * `formatEpochs`. Null if there's only one database. In requests, this may be up to 30 seconds old.
    */
   epochs: string | null
 }
@@ -26,13 +26,13 @@ export interface Organization {
 export interface Viewer {
   /** The reviewer: a user's id, or the id of a key that acts for no user. Null for jobs. */
   readonly viewerId: string | null
-  /** Whether a blind review policy hides other people's votes from them. `core/veil.ts` has the conditions. */
+  /** Whether a blind review policy hides other people's votes from this viewer. `core/veil.ts` has the conditions. */
   readonly isBlind: boolean
 }
 
 /**
- * D1 and R2, bound to one organization. The first argument of every query on tenants' data. `schema/homes.ts` says
- * which tables are in which database.
+ * D1 and R2, bound to one organization. Every query on tenants' data gets a store as its first argument.
+ * `schema/homes.ts` says which tables are in which database.
  */
 export interface Store extends Viewer {
   readonly organization: Organization
@@ -44,10 +44,10 @@ export interface Store extends Viewer {
   /** The store of the control database: this one, if there's only one database. */
   readonly control: Store
   /**
-   * The stores of all databases that may have the organization's traces. Only this one if there's only one database.
+   * The stores of all databases that may have the organization's traces. If there's only one database, only this store.
    */
   readonly shards: readonly Store[]
-  /** The stores of all databases that may have any of the organization's rows, the control database's first. */
+  /** The stores of all databases that may have any of the organization's rows, starting with the control database's. */
   readonly databases: readonly Store[]
   /** The store of the database with this number. */
   readonly in: (shard: number) => Store
@@ -67,17 +67,17 @@ export interface Store extends Viewer {
 /**
  * D1 and R2 for code that runs before the organization is known or covers all organizations: looking up keys by hash,
  * creating organizations, cron jobs (`purge.ts`, `orphans.ts`, `output-days.ts`), and `ownership.ts`. Carefully review
- * any query that takes one.
+ * any query that uses an unscoped store.
  */
 export interface UnscopedStore {
-  /** Prevents passing a `Store` instead, which has all the other fields. */
+  /** Prevents a `Store`, which has all the other fields, from being passed instead. */
   readonly scope: 'deployment'
   /** The number of its database, as in `domain/shards.ts`. */
   readonly shard: number
   readonly database: Database
   /** The store of the control database: this one, if there's only one database. */
   readonly control: UnscopedStore
-  /** The stores of all the deployment's databases, the control database's first. */
+  /** The stores of all the deployment's databases, starting with the control database's. */
   readonly shards: readonly UnscopedStore[]
   readonly payloads: R2Bucket
   readonly deadline: Deadline
@@ -85,21 +85,21 @@ export interface UnscopedStore {
 
 /** The bindings for data storage. */
 export interface StoreBindings {
-  /** The control database, which also holds the traces from before there were shards. */
+  /** The control database, which also has the traces from before there were shards. */
   DB: D1Database
   /** The other databases for traces, from DB_1 on. */
   [shard: `DB_${number}`]: D1Database | undefined
   PAYLOADS: R2Bucket
 }
 
-/** The database of a shard. A project's epochs only name shards that have been bound. */
+/** The database of a shard. A project's epochs list only shards that have been bound. */
 export function databaseOf(bindings: StoreBindings, shard: number): D1Database {
   const database = shard === 0 ? bindings.DB : bindings[`DB_${shard}`]
   if (!database) throw new Error(`DB_${shard} isn't bound`)
   return database
 }
 
-/** The shards besides DB. */
+/** The bound shards other than `DB`. */
 export function boundShards(bindings: StoreBindings): number[] {
   const shards = []
   while (bindings[`DB_${shards.length + 1}`]) shards.push(shards.length + 1)
@@ -134,7 +134,7 @@ export const mayHaveTraces = (store: Store): boolean => store.shards.includes(st
 export const epochsIn = ({ epochs }: Pick<Organization, 'epochs'>): readonly (readonly Epoch[])[] =>
   (epochs?.split('\n') ?? [null]).map(parseEpochs)
 
-/** One organization's databases. Opens each only once, when it's needed. */
+/** One organization's databases. Opens each database only once, when it's first needed. */
 class Databases {
   readonly #opened = new Map<number, Store>()
   readonly #missing = new Set<number>()
@@ -185,14 +185,14 @@ class Databases {
     }
   }
 
-  /** The shards of every epoch of every project, the newest first. */
+  /** The shards in every epoch of every project, newest epochs first. */
   #shards(): readonly number[] {
     const used = epochsIn(this.#organization).flatMap(each => usedEpochs(each, Date.now()))
     return [...new Set(used.toSorted((one, other) => other.from - one.from).flatMap(({ shards }) => shards))]
   }
 }
 
-/** Opens a request's store again, with another deadline, for work that outlasts the first one. */
+/** Opens a request's store again, with a new deadline, for work that continues past the first one. */
 export const reopenStore = (bindings: StoreBindings, store: Store, deadline: Deadline): Store =>
   openStore(bindings, store.organization, deadline, store).in(store.shard)
 

@@ -2,7 +2,7 @@ import { eq } from 'drizzle-orm'
 import { sweeps } from '../schema/sweeps.ts'
 import type { UnscopedStore } from './store.ts'
 
-/** A pass over the data that cron makes in pieces, by its name in `sweeps`. */
+/** The name in `sweeps` of a pass over the data, which cron makes in pieces. */
 type Pass =
   | 'orphans'
   | 'audit'
@@ -17,7 +17,7 @@ type Pass =
   | 'copies'
   | 'epochs'
 
-/** The cursor where a pass resumes; '' at the beginning. Undefined if no piece of the pass is due. */
+/** Returns the cursor where a pass resumes, or '' at the beginning. Undefined if the pass's next piece isn't due. */
 export async function findDuePass({ database }: UnscopedStore, name: Pass, now: number): Promise<string | undefined> {
   const [pass] = await database.select().from(sweeps).where(eq(sweeps.name, name))
   return pass && pass.dueAt > now ? undefined : (pass?.cursor ?? '')

@@ -4,14 +4,15 @@ interface Share<Value> {
 }
 
 /**
- * A map that an isolate keeps between requests, in which each tenant has a bounded share. A full share evicts the
- * tenant's own least recently used entry. A full cache evicts entries of the tenant that hasn't used it for the longest
- * time. So no matter how many entries a tenant asks for, it takes at most one share from the others.
+ * A map that an isolate keeps between requests, in which each tenant has a bounded share. When a share is full, the
+ * tenant's own least recently used entry is evicted. When the cache is full, entries of the tenant that has gone
+ * longest without using it are evicted. So no matter how many entries a tenant requests, it takes at most one share
+ * from the others.
  */
 export class TenantCache<Value> {
   readonly #maxBytes: number
   readonly #maxShareBytes: number
-  /** Both these maps and their entries are in order of use. */
+  /** Both the shares and the entries in each share are in order of use. */
   readonly #shares = new Map<string, Share<Value>>()
   #bytes = 0
 

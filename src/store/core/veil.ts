@@ -14,7 +14,7 @@ import { mayHaveTraces, type Store, type Viewer } from './store.ts'
  * or an engine's answer on its trace. For other viewers, the conditions are undefined, so nothing is hidden.
  */
 
-/** A condition that's evaluated only if some project has a blind policy, which is looked up once for each statement. */
+/** A condition that's evaluated only if some project has a blind policy. Each statement checks that only once. */
 export const ifAnyBlind = (condition: SQL, otherwise: SQL = sql`0`): SQL => sql`iif(exists (
   select 1 from ${reviewPolicySteps} where ${reviewPolicySteps.projectKey} > 0 and ${reviewPolicySteps.isBlind} = 1
 ), ${condition}, ${otherwise})`
@@ -24,8 +24,8 @@ const isBlindProject = (projectKey: SQLWrapper): SQL =>
   select 1 from ${reviewPolicySteps} where ${reviewPolicySteps.projectKey} = ${projectKey} and ${reviewPolicySteps.isBlind} = 1`)
 
 /**
- * Whether a step's policy is blind. Reads a project's few policies instead of seeking one as `policyOf` does, because
- * that expression would be too deep inside another one.
+ * Whether a step's policy is blind. Scans the project's few policies instead of looking up one of them as `policyOf`
+ * does, because that expression would be too deep for the conditions below.
  */
 const isBlindStep = (projectKey: SQLWrapper, stepId: SQLWrapper): SQL => sql`exists (
   select 1 from (
@@ -37,27 +37,29 @@ const isBlindStep = (projectKey: SQLWrapper, stepId: SQLWrapper): SQL => sql`exi
 
 const projectOfSpan = sql`(select own.project_key from ${traces} own where own.key = ${spans.traceKey})`
 
-/** Whether the span that shares the current root's text is undecided. */
+/** Whether a span that shares the current root's text is undecided and its step's policy is blind. */
 const isSharedTextVeiled = existsShallow(sql`
   select 1 from ${spans} sharing where ${sharesTextWith('spans', 'sharing')}
     and (sharing.review_state is null or sharing.is_stale = 1)
     and ${isBlindStep(projectOfSpan, sql`sharing.step_id`)}`)
 
-/** Whether the current span is veiled. A root that's reviewed with another span is veiled as long as that span is. */
+/**
+ * Whether the current span is veiled. A root that's reviewed with another span is veiled for as long as that span is.
+ */
 const isVeiled = sql`(${isBlindProject(projectOfSpan)} and ${shallow(isUnreviewed)}
   and iif(${shallow(isReviewedWithOther)}, ${isSharedTextVeiled}, ${shallow(isBlindStep(projectOfSpan, spans.stepId))}))`
 
 /** Like `isVeiled`, but evaluated only if some project has a blind policy. */
 export const isSpanVeiled = ifAnyBlind(isVeiled)
 
-/** Whether the current trace has a veiled span to review. `needsReview` is 0 if it has none to review. */
+/** Whether the current trace has a veiled span to review. `needsReview` is 0 if the trace has no spans to review. */
 const hasVeiledSpan = sql`(${isBlindProject(traces.projectKey)} and ${traces.needsReview} <> 0 and ${existsShallow(sql`
   select 1 from ${spans} where ${ofTrace} and ${isUnreviewedStep} and ${isBlindStep(traces.projectKey, spans.stepId)}`)})`
 
-/** Whether what an engine says about the current trace is veiled, because it has a veiled span. */
+/** Whether an engine's answer on the current trace is veiled, because the trace has a veiled span. */
 export const isAnswerVeiled = ifAnyBlind(hasVeiledSpan)
 
-/** Whether what an engine says about the current trace is hidden from the viewer. Undefined if it never is. */
+/** Whether an engine's answer on the current trace is hidden from the viewer. Undefined if it's never hidden. */
 export const isAnswerHidden = ({ isBlind }: Viewer): SQL | undefined => (isBlind ? isAnswerVeiled : undefined)
 
 /** The opposite of `isAnswerHidden`. */
@@ -71,10 +73,10 @@ export const isOnVeiledSpan = ifAnyBlind(
       and ${isVeiled}`),
 )
 
-/** The viewer's id, written out: lists with many filters are close to the 100 parameters that a statement takes. */
+/** The viewer's id as a literal, because lists with many filters are close to a statement's limit of 100 parameters. */
 const idOf = ({ viewerId }: Viewer): SQL => sql.raw(`'${(viewerId ?? '').replaceAll("'", "''")}'`)
 
-/** Whether the viewer may see the current row of `feedback`. Undefined if they always may. */
+/** Whether the viewer may see the current row of `feedback`. Undefined if the viewer may see every row. */
 export const isCommentShown = (viewer: Viewer): SQL | undefined =>
   viewer.isBlind
     ? sql`(${feedback.source} <> 'review' or ${feedback.userId} = ${idOf(viewer)} or not ${isOnVeiledSpan})`
@@ -84,8 +86,9 @@ export const isCommentShown = (viewer: Viewer): SQL | undefined =>
 type Entry = Readonly<Record<'action' | 'targetId' | 'projectKey' | 'keyId' | 'userId', SQLWrapper>>
 
 /**
- * Whether the viewer may see an entry in the audit log. Undefined if they may see all. The entries of a deleted comment
- * don't say which span it was on, so a project with a blind policy never shows those entries to others.
+ * Whether the viewer may see an entry in the audit log. Undefined if the viewer may see all entries. The entries about
+ * a deleted comment don't record its span, so in a project with a blind policy, a viewer sees only the entries that
+ * they caused themselves.
  */
 export const isEntryShown = (store: Store, entry: Entry): SQL | undefined => {
   const { isBlind, organization } = store

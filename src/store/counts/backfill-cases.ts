@@ -13,8 +13,8 @@ import { updateCases } from './problem-cases.ts'
 const DOCS = rowSet(['traceKey', 'number', 'docSlug'])
 
 /**
- * Finds the cases of traces that were reviewed or attributed before cases were kept, a bounded number per minute. Does
- * nothing once it has been through all traces.
+ * Adds the cases of traces that were reviewed or attributed before the service kept cases. Processes a limited number
+ * of traces per minute, and does nothing once all traces have been processed.
  */
 export async function backfillCases(unscoped: UnscopedStore, now: number): Promise<void> {
   const { database } = unscoped

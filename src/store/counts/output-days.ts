@@ -30,11 +30,11 @@ import { spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
 
 /*
- * Cron counts the outputs of each day's traces, so ingestion needs no extra writes. A trace's key contains the time, so
- * the keys show which days have new traces. Days without changes aren't counted again.
+ * Cron counts the outputs of each day's traces, so ingestion needs no extra writes. A trace's key contains its time of
+ * arrival, so cron can find new traces by their keys and recount their days. Days without changes aren't counted again.
  */
 
-/** The day of a time, which may be before 1970 and have a fraction. */
+/** The day of a time. The time may be before 1970 and may have a fraction. */
 const dayOf = (time: SQL): SQL => sql`cast(floor(${time} / ${sql.raw(`${DAY_MS}.0`)}) as integer)`
 
 /** The columns to set if a day changes. */
@@ -50,13 +50,16 @@ const changedAt = (now: number) => ({
 const hasExistingProject = (projectKey: SQL): SQL =>
   sql`${projectKey} not in (select deleted.key from ${projects} as deleted where deleted.purge_due_at > 0)`
 
-/** Skips days that are already marked. If a count is in progress, the mark stays for the next count. */
+/**
+ * Skips days that are already marked as changed. A mark that's set while a count is in progress stays for the next
+ * count.
+ */
 const isUnmarked = sql`${countedDays.isChanged} = 0`
 
 /**
  * The statement that schedules days to be counted again. It writes one or two rows for each day that isn't already
- * scheduled. `ofTraces` selects the `project_key` and `timestamp` of the traces that changed. `at once` skips the rest
- * period, for explicit deletions. The total counted per minute is still limited.
+ * scheduled. `ofTraces` selects the `project_key` and `timestamp` of the traces that changed. `at once`, which is for
+ * explicit deletions, skips the rest period. The amount of counting per minute is still limited.
  */
 export const markDays = (
   { database }: Pick<Store, 'database'>,
@@ -74,8 +77,8 @@ export const markDays = (
     )
 
 /**
- * The statement that keeps the tokens, cost, and durations of days as they are, because retention deletes some of their
- * traces. `ofTraces` is as in `markDays`.
+ * The statement that freezes the token counts, costs, and durations of days, because retention deletes some of the
+ * days' traces. `ofTraces` is as in `markDays`.
  */
 export const keepUse = ({ database }: Pick<Store, 'database'>, ofTraces: SQL) =>
   database
@@ -86,7 +89,7 @@ export const keepUse = ({ database }: Pick<Store, 'database'>, ofTraces: SQL) =>
         select expired.project_key, ${dayOf(sql`expired.timestamp`)} from (${ofTraces}) as expired)`,
     )
 
-/** Schedules the days of traces that have arrived since the last call, some at a time. */
+/** Schedules the days of traces that have arrived since the last call, a limited number of traces at a time. */
 export async function scheduleNewTraces(unscoped: UnscopedStore, now: number): Promise<void> {
   const { database } = unscoped
   const cursor = await findDuePass(unscoped, 'outputs', now)
@@ -99,7 +102,7 @@ export async function scheduleNewTraces(unscoped: UnscopedStore, now: number): P
     database
       .insert(countedDays)
       .select(
-        // Group by day first, because checking each trace's project would read every trace once more.
+        // Reduce the traces to days first. Checking the project of each trace would read every trace a second time.
         selectFor(
           countedDays,
           {
@@ -135,7 +138,7 @@ export interface DueDay {
   isUseKept: boolean
 }
 
-/** Takes the days that have waited longest and postpones each, so they're taken again if this run dies. */
+/** Takes the days that have waited longest and postpones each one, so that it's taken again if this run fails. */
 export async function takeDueDays({ database }: UnscopedStore, now: number): Promise<DueDay[]> {
   const due = database
     .select({ projectKey: countedDays.projectKey, day: countedDays.day })
@@ -148,7 +151,7 @@ export async function takeDueDays({ database }: UnscopedStore, now: number): Pro
     .update(countedDays)
     .set({
       dueAt: now + COUNT_LEASE_MS,
-      // From here on, changes are for the next count.
+      // Changes from here on are left for the next count.
       isChanged: sql`iif(${progress} is null, 0, ${countedDays.isChanged})`,
     })
     .where(sql`(project_key, day) in ${due}`)
@@ -157,7 +160,7 @@ export async function takeDueDays({ database }: UnscopedStore, now: number): Pro
 
 /** The result of counting the next piece of a day. */
 export interface Piece {
-  /** The counts of the traces in this piece, with several rows for a step that has several versions. */
+  /** The counts of the traces in this piece. A step with several versions has several rows. */
   steps: StepOutputs[]
   uses: StepUse[]
   traces: number
@@ -237,13 +240,14 @@ export async function countPieces(
                 from ${items} cross join ${traces} cross join ${spans}
                 where ${traces.key} in (${piece(sql`piece.key`, whole)}) and ${ofTrace}
                   and ((${isReviewable} and ${hasOutput}) or ${isModelCall('spans')})
-                -- The limit keeps SQLite from inlining this, which would compute each column once for each use of it.
+                -- The limit keeps SQLite from inlining this query, which would compute each column again for each use.
                 limit -1) as scanned
               group by scanned.place, scanned.step_id, scanned.version, scanned.bucket) as scanned
             group by scanned.place, scanned.step_id, scanned.version) as scanned) as scanned`,
       )
       .groupBy(sql`scanned.place`, stepId, promptVersionId),
-    // `group by` keeps SQLite from inlining the subquery, which would count once for each reference to the count.
+    // The `group by` keeps SQLite from inlining the subquery. Otherwise, SQLite would count again for each reference to
+    // the count.
     database
       .select({
         place: sql<number>`scanned.place`.as('place'),
@@ -307,10 +311,10 @@ const toUse = (row: Omit<StepUse, 'durations'>, durations: DurationHistogram): S
   durations,
 })
 
-/** What to store for a day after a piece. */
+/** What to store for a day after one of its pieces has been counted. */
 export interface CountedPiece {
   day: DueDay
-  /** Where the count continues. Null if it's complete. */
+  /** Where the count continues. Null if the count is complete. */
   progress: CountProgress | null
   countedAt: number | null
   restsUntil: number
@@ -338,7 +342,10 @@ const USES = rowSet([
 const DAYS = rowSet(['projectKey', 'day', 'progressBefore', 'progress', 'countedAt', 'restsUntil', 'dueAt'])
 const placeOf = ({ projectKey, day }: DueDay) => ({ projectKey, day })
 
-/** Stores the counts of pieces. If another run has continued a day, stores only the values that both runs agree on. */
+/**
+ * Stores the counts of pieces. If another run has continued counting a day, stores only the values that both runs agree
+ * on.
+ */
 export async function saveCounts({ database }: UnscopedStore, counted: readonly CountedPiece[]): Promise<void> {
   const changed = counted.flatMap(({ day, changed }) =>
     changed.map(({ stepId, outputs, reviewed }) => ({ ...placeOf(day), stepId, outputs, reviewed })),
@@ -360,7 +367,7 @@ export async function saveCounts({ database }: UnscopedStore, counted: readonly 
     const chunks = chunkRows(all, use => USES.encode({ ...use, durations: JSON.stringify(use.durations) }))
     return Array.from(chunks, ({ json }) => USES.from(json))
   }
-  // Retention may have deleted traces of a day since the day was read.
+  // Retention may have deleted some of a day's traces since the day was read.
   const isUseCounted = sql`exists (
     select 1 from ${countedDays} where ${countedDays.projectKey} = ${USES.row.projectKey}
       and ${countedDays.day} = ${USES.row.day} and ${countedDays.isUseKept} = 0)`

@@ -11,11 +11,11 @@ import { traces } from '../schema/traces.ts'
 
 /*
  * Statements that keep the cases of problems and their counts up to date. They compare a trace's stored cases with
- * those that follow from its decisions and its answer, and write only the differences, so running them again writes
- * nothing.
+ * those that follow from its decisions and its answer, and write only the differences, so running them a second time
+ * writes nothing.
  */
 
-/** The columns of a case, and their values in a case that was `scanned`. */
+/** The columns of a case, and their values in a row of `scanned`. */
 const COLUMNS = sql.raw('trace_key, span_id, project_key, step_id, error_type, doc_slug, is_by_engine, at')
 const SCANNED = {
   traceKey: sql`scanned.trace_key`,
@@ -29,13 +29,13 @@ const SCANNED = {
 }
 
 /**
- * The step at fault: the one that the trace's answer blames, unless a reviewer named another type. In that case, or if
- * the answer blames no step, it's the step that was reviewed.
+ * The step at fault: the step that the trace's answer blames, unless a reviewer chose a different error type. In that
+ * case, or if the answer blames no step, it's the reviewed step.
  */
 const faultyStep = sql`case when decided.error_type is null or decided.error_type = answer.error_type
   then coalesce(nullif(answer.step_id, ''), decided.step_id) else decided.step_id end`
 
-/** The doc that the answer cites, if the case has the answer's type. */
+/** The doc that the answer cites, if the case has the answer's error type. Otherwise ''. */
 const citedDoc = sql`iif(decided.error_type is null or decided.error_type = answer.error_type,
   coalesce(answer.doc_slug, ''), '')`
 
@@ -46,8 +46,8 @@ const isInForce = (span: string, review: string): SQL => {
 }
 
 /**
- * The cases that follow from the current decisions and the latest answers of traces. Decisions and answers from before
- * counts were kept yield no cases.
+ * The cases that follow from the traces' current decisions and latest answers. Decisions and answers from before the
+ * service kept counts yield no cases.
  */
 const casesNow = (ofTraces: SQL | undefined): SQL => {
   const changed = sql`(
@@ -155,7 +155,8 @@ export function updateCases(store: Pick<Store, 'database'>, ofTraces: SQL | unde
 
 /**
  * Deletes some of a deleted trace's cases and returns whether there may be more. If the trace was deleted explicitly,
- * subtracts them from the counts; if it expired, counts them as expired. If the project is gone, so are its counts.
+ * subtracts the cases from the counts. If the trace expired, counts the cases as expired. If the project is gone, its
+ * counts are gone too, so there's nothing to update.
  */
 export async function deleteCases(
   store: Store,

@@ -10,11 +10,12 @@ import { spans } from '../schema/spans.ts'
 
 /*
  * Statements that count decisions and answers. Run them in the batch that writes the decisions and answers, so both
- * happen or neither does. Only current decisions and answers are counted: a new one is added, and the one it replaces
- * is subtracted. The columns to count by are stored with the decision or answer, because its span's step may change.
+ * happen or neither does. Only current decisions and answers are counted: a new decision or answer is added, and the
+ * one that it replaces is subtracted. The columns to count by are stored with the decision or answer, because its
+ * span's step may change.
  */
 
-/** Whether a row of `reviews` is counted while it's current. */
+/** Whether a row of `reviews` is counted for as long as it's the current decision. */
 export const isCounted = sql`(${reviews.state} is not null and ${reviews.stepId} is not null)`
 
 /** The day of a time in whole milliseconds since 1970. */
@@ -41,13 +42,13 @@ const addExpired = {
 /** Adds all counts to an existing row of `review_days`. */
 export const ADD_COUNTS = { target, set: { ...addDecided, ...addExpired } }
 
-/** A row that counts no expired decisions. */
+/** The counts of a row that has no expired decisions. */
 const NONE_EXPIRED = { expiredAccepted: 0, expiredCorrected: 0 }
 
 /**
- * The statement that counts new decisions. Run it after they're in `reviews`, under the number after
- * `spans.reviewNumber`, but before their spans point to them. `from` is a join with its conditions that returns each
- * such span once.
+ * The statement that counts new decisions. Run it after the decisions are in `reviews`, with the next number after
+ * `spans.reviewNumber`, but before their spans refer to them. `from` is a join, including its conditions, that returns
+ * each of these spans once.
  */
 export function countDecisions({ database }: Store, from: SQL) {
   const sumOf = (condition: SQL) => sql`sum((${condition}) * iif(decided.number = changed.number, -1, 1))`
@@ -80,7 +81,7 @@ export function countDecisions({ database }: Store, from: SQL) {
 }
 
 /**
- * The statement that counts a job's new answer. Run it after the answer is in `attributions` but before the job points
+ * The statement that counts a job's new answer. Run it after the answer is in `attributions` but before the job refers
  * to it.
  */
 export function countAnswer({ database }: Store, isJob: SQL | undefined) {
@@ -111,9 +112,9 @@ export function countAnswer({ database }: Store, isJob: SQL | undefined) {
 }
 
 /*
- * An explicit deletion subtracts a trace's decisions and answers from the counts, in the batch that deletes their rows.
- * If the trace expires instead, its decisions are counted as expired in that batch. If part of the purge runs twice, it
- * finds no rows the second time. `isPiece` selects the rows. Rows that were never counted have no pipeline step.
+ * When a trace is deleted explicitly, the batch that deletes its decisions and answers also subtracts them from the
+ * counts. When a trace expires, the batch counts them as expired instead. If part of the purge runs twice, it finds no
+ * rows the second time. `isPiece` selects the rows to delete. Rows that were never counted have no pipeline step.
  */
 
 /** How many of the decisions to delete are current and have this outcome. */
@@ -122,8 +123,8 @@ const followedFromVotes = sql`sum(${reviews.basis} is 'votes')`
 
 /**
  * The statement that subtracts decisions. Their spans must still exist, because they determine which decisions are in
- * force. Inserts negative counts instead of updating a row, so the sum is right even if the reviewer is being deleted
- * and the row already has another id.
+ * force. It inserts negative counts instead of updating a row, so the sum is correct even if the reviewer is being
+ * deleted and the row already has a different reviewer id.
  */
 export const subtractDecisions = (store: Store, isPiece: SQL) =>
   countDeleted(
@@ -137,7 +138,10 @@ export const subtractDecisions = (store: Store, isPiece: SQL) =>
     isPiece,
   )
 
-/** The statement that counts decisions as expired, under the same conditions. They stay in the other counts. */
+/**
+ * The statement that counts decisions as expired, under the same conditions. The decisions also stay in the other
+ * counts.
+ */
 export const countExpired = (store: Store, isPiece: SQL) =>
   countDeleted(
     store,
@@ -186,7 +190,10 @@ function countDeleted(
 export const subtractAnswers = (store: Store, isPiece: SQL) =>
   updateAnswerDay(store, { answers: sql`${answerDays.answers} - 1` }, isPiece)
 
-/** The statement that counts a trace's answer as expired, under the same condition. It stays in the other count. */
+/**
+ * The statement that counts a trace's answer as expired, under the same condition. The answer also stays in the other
+ * count.
+ */
 export const expireAnswers = (store: Store, isPiece: SQL) =>
   updateAnswerDay(store, { expired: sql`${answerDays.expired} + 1` }, isPiece)
 

@@ -6,7 +6,7 @@ import type { Dataset } from './datasets.ts'
 
 /**
  * How many of a dataset's items were excluded, or moved to another split, after a version was written. Reads the log
- * only if something has changed since.
+ * only if something has changed since then.
  */
 export async function countChangesSince(
   store: Store,

@@ -29,8 +29,8 @@ export interface ItemChange {
 type Refusal = 'item_missing' | 'too_many' | 'busy'
 
 /**
- * Changes an item and returns it. A change that leaves the item as it is adds no entry. `item_missing`: it isn't in the
- * dataset. `busy`: others kept changing the item.
+ * Changes an item and returns it. If the change has no effect, adds no entry. Returns `item_missing` if the item isn't
+ * in the dataset, or `busy` if other requests kept changing the item.
  */
 export const changeItem = (
   store: Store,
@@ -54,7 +54,7 @@ export const changeItem = (
     }
   })
 
-/** A value that people accept besides the approved output: its JSON, its place, and the experiment it came from. */
+/** A value that people accept besides the approved output: its JSON, its reference in R2, and its experiment's id. */
 type Alternative = [text: string, ref: string | null, experimentId: string]
 
 const alternativesIn = (head: FoundHead): Alternative[] => JSON.parse(head.alternatives ?? '[]')
@@ -67,8 +67,8 @@ export const hasRoom = (head: FoundHead, experimentId: string): boolean =>
   alternativesIn(head).length < MAX_ALTERNATIVES || hasAlternativeOf(head, experimentId)
 
 /**
- * Adds an experiment's output to an item's expected values, unless it's already there: an experiment's output on an
- * item never changes. `too_many`: the item already has the maximum number of alternatives.
+ * Adds an experiment's output to an item's expected values, unless it's already there. (An experiment's output on an
+ * item never changes.) Returns `too_many` if the item already has the maximum number of alternatives.
  */
 export async function addAlternative(
   store: Store,
@@ -136,7 +136,8 @@ export async function markItemsStale(
 }
 
 /**
- * Appends the change that `draftOf` derives from an item's last state. Starts over if somebody else changed the item.
+ * Appends the change that `draftOf` derives from an item's last state. Starts over if somebody else has changed the
+ * item in the meantime.
  */
 async function change(
   store: Store,

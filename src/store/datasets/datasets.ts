@@ -19,7 +19,7 @@ export interface Dataset {
   projectId: string
   /** The step's current name. */
   stepId: string
-  /** Its stored steps in each database, each with the number of its last entry, sorted by the step's id. */
+  /** Its stored steps in each database, sorted by step id, each with the number of its last entry. */
   parts: DatasetPart[]
   accepted: number
   corrected: number
@@ -27,11 +27,11 @@ export interface Dataset {
   excluded: number
   removed: number
   updatedAt: number
-  /** An `Evaluator` as JSON. Null: the default one. */
+  /** An `Evaluator` as JSON. Null means the default evaluator. */
   evaluator: string | null
 }
 
-/** The fields of the rows that make up one dataset. Join `projects`. */
+/** The fields of the rows that make up a dataset. A query for them must join `projects`. */
 const memberFields = {
   projectKey: sql<number>`${datasets.projectKey}`.as('projectKey'),
   projectId: sql<string>`${projects.id}`.as('projectId'),
@@ -86,7 +86,7 @@ async function toDataset(members: readonly [Member, ...Member[]]): Promise<Datas
 export async function findDataset(store: Store, id: string): Promise<Dataset | undefined> {
   const findBy = async (id: string) => ofMembers(await findInAll(store, each => findMembers(each, id)))
   const dataset = await findBy(id)
-  // Only a database with items from before a step was renamed knows the dataset's earlier id.
+  // The dataset's earlier id is only in databases that have items from before its step was renamed.
   const isEarlier = dataset !== undefined && dataset.id !== id
   return isEarlier && store.databases.length > 1 ? findBy(dataset.id) : dataset
 }
@@ -122,7 +122,7 @@ async function findMembers({ database, organization }: Store, id: string): Promi
   return members
 }
 
-/** Rows may repeat if the id is known under several names. */
+/** `members` may contain duplicates if the id matches several names of the step. */
 function ofMembers(members: readonly Member[]): Promise<Dataset> | undefined {
   const compare = placeOrder('ascending')
   const unique = new Map(members.map(member => [`${member.shard} ${member.stepId}`, member]))
@@ -132,7 +132,7 @@ function ofMembers(members: readonly Member[]): Promise<Dataset> | undefined {
   return first && toDataset([first, ...more])
 }
 
-/** A page of a project's datasets, sorted by each one's first stored step, and the place of the next page. */
+/** Returns a page of a project's datasets, sorted by their first stored steps, and the place of the next page. */
 export async function listDatasets(
   store: Store,
   project: Project,
@@ -155,8 +155,8 @@ interface GroupedPage {
 }
 
 /**
- * Merges one page of datasets from each database. A dataset may have a different first step in each of them, so this
- * first reads all members of the datasets on these pages.
+ * Merges one page of datasets from each database. A dataset may have a different first step in each database, so this
+ * begins by reading all members of the datasets on these pages.
  */
 async function joinPages(
   store: Store,
@@ -173,7 +173,7 @@ async function joinPages(
     first: members.map(({ stepId }) => stepId).toSorted()[0] ?? '',
     members,
   }))
-  // The other groups were on an earlier page, because of a step in another database.
+  // The other datasets were on an earlier page, because they have an earlier step in another database.
   const items = groups.filter(({ first }) => first > after)
   const ends = pages.map(({ nextPlace }) => ({ items: [], nextPlace }))
   return mergePages<Grouped, [string]>([...ends, { items, nextPlace: null }], {
@@ -220,10 +220,10 @@ async function listIn(
   return { items, nextPlace: groups.length > limit && last ? [last.first] : null }
 }
 
-/** The evaluator of a dataset without a stored one, as JSON. */
+/** The evaluator, as JSON, of a dataset that has none stored. */
 export const DEFAULT_EVALUATOR = '{}'
 
-/** Creates a step's dataset, if it has none, so that examples can be imported. Returns it. */
+/** Creates a step's dataset if the step has none, so that examples can be imported. Returns the dataset. */
 export async function addDataset(store: Store, act: Act, project: Project, stepId: string): Promise<Dataset> {
   const existing = store.databases.length > 1 ? await findByStep(store, project, stepId) : undefined
   if (existing) return existing
@@ -260,10 +260,10 @@ export async function addDataset(store: Store, act: Act, project: Project, stepI
   const dataset = await findByStep(store, project, stepId)
   if (dataset) return dataset
   await requireExisting(store, project)
-  throw new Error('a dataset is gone right after its creation')
+  throw new Error('a dataset was gone right after it was created')
 }
 
-/** Finds a step's dataset, by any of the step's names. */
+/** Finds a step's dataset by any of the step's names. */
 const findByStep = async (store: Store, project: Project, stepId: string): Promise<Dataset | undefined> =>
   ofMembers(await findInAll(store, each => findOfSteps(each, project, [stepId])))
 
@@ -287,8 +287,8 @@ async function findOfSteps(store: Store, project: Project, stepIds: readonly str
 }
 
 /**
- * Sets how a dataset's outputs are compared. Setting the same evaluator again isn't audited. The default one isn't
- * stored, so a step that goes back to the default can be merged with a step that has its own evaluator.
+ * Sets how a dataset's outputs are compared. Setting the same evaluator again isn't audited. The default evaluator
+ * isn't stored, so a step that goes back to it can be merged with a step that has its own evaluator.
  */
 export async function setEvaluator(store: Store, act: Act, dataset: Dataset, evaluator: string): Promise<void> {
   const { projectKey, stepId, parts } = dataset

@@ -12,12 +12,13 @@ import { isLive } from '../traces/live.ts'
 import { markItemsDue } from '../traces/roots.ts'
 
 /*
- * A decision writes its items immediately. Later changes can arrive in any order: another output, a root with the same
- * text, a renamed step. They mark the trace, and cron then compares its items with its spans.
+ * A decision writes its items immediately. Later changes, such as another output, a root with the same text, or a
+ * renamed step, can arrive in any order. They mark the trace, and cron then compares the trace's items with its spans.
  */
 
 /**
- * Takes up to `limit` traces whose items are due and postpones each, so it's taken again only if nobody finishes it.
+ * Takes up to `limit` traces whose items are due and postpones each one, so that it's taken again only if its run
+ * doesn't finish.
  */
 export async function takeDueItems({ database }: UnscopedStore, now: number, limit: number) {
   const due = database
@@ -34,7 +35,7 @@ export async function takeDueItems({ database }: UnscopedStore, now: number, lim
 }
 
 /**
- * Holds a trace for one run and returns the time until which it's held. Undefined if the trace isn't due or is deleted.
+ * Holds a trace for one run. Returns when the hold expires, or undefined if the trace isn't due or has been deleted.
  */
 export async function holdDueItems(store: Store, traceKey: number, now: number): Promise<number | undefined> {
   const heldUntil = now + RESEND_AFTER_MS
@@ -72,7 +73,9 @@ export interface LastEntry {
   outputRevision: string
 }
 
-/** A trace's reviewed spans, its root, and the last entry of each of its items. Undefined if it's deleted. */
+/**
+ * A trace's reviewed spans, its root, and the last entry of each of its items. Undefined if the trace has been deleted.
+ */
 export async function findItems(
   store: Store,
   traceKey: number,
@@ -136,8 +139,8 @@ export async function findItems(
 }
 
 /**
- * Marks traces that were reviewed before datasets existed, a bounded number per minute. Does nothing once it has been
- * through all traces.
+ * Marks traces that were reviewed before datasets existed. Processes a limited number of traces per minute, and does
+ * nothing once all traces have been processed.
  */
 export async function backfillItems(unscoped: UnscopedStore, now: number): Promise<void> {
   const { database } = unscoped

@@ -13,7 +13,7 @@ import { isLive } from '../traces/live.ts'
  * agree.
  */
 
-/** Where an item is: in the dataset of a stored step id. */
+/** The place of an item, in the dataset of a stored step id. */
 export interface ItemPlace {
   projectKey: number
   stepId: string
@@ -22,7 +22,7 @@ export interface ItemPlace {
   itemId: string
 }
 
-/** An item's values as its entry holds them, in `StoredValue` columns. */
+/** An item's values, in the `StoredValue` columns of its entry. */
 export interface EntryValues {
   input: string | null
   inputRef: string | null
@@ -34,20 +34,20 @@ export interface EntryValues {
   expectedRef: string | null
   metadata: string | null
   metadataRef: string | null
-  /** The names of the objects that these values refer to, as a JSON array. */
+  /** The names of the R2 objects that these values refer to, as a JSON array. */
   objects: string | null
 }
 
 /** The counts of a new dataset. */
 export const NO_ITEMS = { sequence: 0, accepted: 0, corrected: 0, imported: 0, excluded: 0, removed: 0 }
 
-/** The rows of `state`, and of `alternatives`. */
+/** The row sets in the `state` and `alternatives` columns. */
 export const STATE = rowSet(['key', 'text', 'ref'])
 export const ALTERNATIVES = rowSet(['text', 'ref', 'experimentId'])
 
 /** A decision or import that an entry records. */
 interface EntryDecision extends Partial<EntryValues> {
-  /** Null takes the item out of the dataset. */
+  /** Null removes the item from the dataset. */
   decision: ItemDecision | null
   reviewId: string | null
   reviewedId: string | null
@@ -59,24 +59,26 @@ interface EntryDecision extends Partial<EntryValues> {
   outputRevision: string
 }
 
-/** A change to one item. Fields that it leaves out stay as they were. */
+/** A change to one item. Fields that are left out don't change. */
 export interface EntryDraft extends ItemPlace, Partial<EntryDecision> {
   change: DatasetChange
-  /** The dataset's id. It's created with its first item. */
+  /** The dataset's id. The dataset is created along with its first item. */
   datasetId: string
   /** Whether the draft has the fields of a decision. */
   isDecision: boolean
-  /** The default split. Ignored if somebody has already chosen a split, unless `isSplitSet`. */
+  /** The default split. Ignored if somebody has already chosen a split, unless `isSplitSet` is true. */
   split?: string
   isSplitSet?: boolean
   isExcluded?: boolean
   isStale?: boolean
   note?: string
-  /** As in `datasetEntries`; an empty array removes all of them. */
+  /** In the format of `datasetEntries`. An empty array removes all alternatives. */
   alternatives?: string
-  /** The number of the item's last entry when it was read: 0 if it had none. Undefined if the number doesn't matter. */
+  /**
+   * The number of the item's last entry when it was read, or 0 if it had none. Undefined if the number doesn't matter.
+   */
   basedOn?: number
-  /** For a decision: the number of the decisions before it on the reviewed span. */
+  /** For a decision: the reviewed span's `reviewNumber` before it. */
   numberBefore?: number
 }
 
@@ -193,7 +195,7 @@ const NO_DECISION = {
   outputRevision: undefined,
 }
 
-/** Whether the item in `row` is the one in `dataset_entries`, under an alias. */
+/** Whether the row of `dataset_entries` under an alias belongs to the item in `row`. */
 const isItem = (alias: string, row: Readonly<Record<(typeof PLACE)[number], SQL>>): SQL => {
   const column = (name: string) => sql.raw(`${alias}.${name}`)
   return sql`(${column('project_key')} = ${row.projectKey} and ${column('step_id')} = ${row.stepId}
@@ -201,9 +203,9 @@ const isItem = (alias: string, row: Readonly<Record<(typeof PLACE)[number], SQL>
 }
 
 /**
- * The statements that append changes to the log, for a batch. `rows` are encoded by `encodeEntry`, at most one per
- * item; each is appended if `mayAppend`, a condition on `ENTRY_ROW`, holds and the item hasn't changed since it was
- * read. Datasets without items are created as needed.
+ * The statements that append changes to the log, for a batch. `rows` has at most one row per item, encoded by
+ * `encodeEntry`. A row is appended if `mayAppend`, a condition on `ENTRY_ROW`, is true and the item hasn't changed
+ * since it was read. Missing datasets are created as needed.
  */
 export function entryStatements(store: Store, rows: string, at: number, mayAppend: SQL) {
   const { database, organization } = store
@@ -288,8 +290,8 @@ export function entryStatements(store: Store, rows: string, at: number, mayAppen
 }
 
 /**
- * Adds the entries after each dataset's `sequence` to the dataset's counts. `given` has the places of the items, as
- * `row`.
+ * Updates each dataset's counts with the entries after its `sequence`. `given` has the places of the items, with the
+ * columns in `row`.
  */
 function countEntries(
   { database, organization }: Store,
@@ -342,7 +344,7 @@ function countEntries(
     )
 }
 
-/** A condition on `ENTRY_ROW`: its trace or, for an imported example, its project exists. */
+/** A condition on `ENTRY_ROW`: the item's trace exists or, for an imported example, its project does. */
 export const isOfLiveOwner = (store: Store): SQL => {
   const { row } = ENTRIES
   const isOfProject = sql`exists (
@@ -354,7 +356,10 @@ export const isOfLiveOwner = (store: Store): SQL => {
     : isOfProject
 }
 
-/** Whether any of these changes would be appended now. Use it in a statement before those that append them. */
+/**
+ * Whether any of these changes would be appended now. Use this in a statement that runs before the changes are
+ * appended.
+ */
 export const isUnchangedItem = (store: Store, rows: string, mayAppend: SQL): SQL => sql`exists (
   select 1 from ${ENTRIES.from(rows)} where ${mayAppend} and ${ENTRIES.row.basedOn} = coalesce((
     select max(last.sequence) from ${datasetEntries} as last cross join ${datasets}

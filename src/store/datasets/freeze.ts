@@ -7,7 +7,7 @@ import { isAnyCut } from '../spans/span-detail.ts'
 import { type FoundValue, fetchValues, lengthOf, placeUnder, type StoredValue } from '../traces/payloads.ts'
 import { type EntryValues, STATE } from './entries.ts'
 
-/** A span's values as an item keeps them. */
+/** A span's values, in the form in which an item stores them. */
 export type FrozenValues = EntryValues & { inputHash: string }
 
 /** A span to freeze. */
@@ -20,9 +20,9 @@ export interface Freezable {
 }
 
 /**
- * Copies spans' values as they are now. Small values go into the entry; large ones stay in the R2 object that the trace
- * already has. Reads large inputs, since items are found by a hash of their input. A span is missing from the result if
- * its values weren't read completely, or if an object is gone.
+ * Copies the current values of spans. Small values go into the entry. Large values stay in the R2 objects that the
+ * trace already has. Large inputs are still read, because items are found by a hash of their input. Leaves out a span
+ * if its values weren't read completely or if an object is gone.
  */
 export async function freezeValues(
   store: Store,
@@ -100,7 +100,7 @@ export const columnsOf = <Name extends string>(
   value: StoredValue | null | undefined,
 ): Record<Name | `${Name}Ref`, string | null> => {
   const columns = { [name]: value?.text ?? null, [`${name}Ref`]: value?.ref ?? null }
-  // TypeScript doesn't know the keys of a computed literal.
+  // TypeScript can't infer the computed keys of an object literal.
   return columns as Record<Name | `${Name}Ref`, string | null>
 }
 
@@ -123,7 +123,7 @@ function mergedInput(
   )
 }
 
-/** Groups of spans whose inputs fit into memory together, at least one each. */
+/** Splits spans into groups whose inputs fit into memory together. Each group has at least one span. */
 function* inGroups(freezables: readonly Freezable[]): Generator<Freezable[]> {
   let [group, bytes]: [Freezable[], number] = [[], 0]
   for (const freezable of freezables) {

@@ -21,16 +21,16 @@ export interface ExampleDraft {
   id: string
   input: string
   expected: string
-  /** Keyed by state key. */
+  /** Values by state key. */
   state: Readonly<Record<string, string>>
   metadata: string
 }
 
-/** The result for an example: `conflict` if another example or a span has its id. */
+/** The result for an example: `conflict` if another example or a span already has its id. */
 export type ImportOutcome = 'created' | 'repeated' | 'conflict' | 'too_many'
 
 /**
- * Adds examples to a dataset. Sending the same example again changes nothing. Takes three round trips, and R2 writes
+ * Adds examples to a dataset. Sending the same example again changes nothing. Takes three round trips, plus R2 writes
  * for large values. Ids must be unique.
  */
 export async function importExamples(
@@ -76,7 +76,7 @@ export async function importExamples(
   })
 }
 
-/** A hash of all of an example's values, whatever their key order. */
+/** A hash of all of an example's values that doesn't depend on key order. */
 async function hashExample({ id: _, ...values }: ExampleDraft): Promise<string> {
   const { input, expected, metadata, state } = values
   const parsed = [input, expected, metadata].map(json => JSON.parse(json))
@@ -93,7 +93,7 @@ async function findImports(
   ids: readonly string[],
 ): Promise<Map<string, string>> {
   const { row } = IDS
-  // The step's current name may have no items yet.
+  // There may be no items yet under the step's current name.
   const steps = [...new Set([...parts.map(part => part.stepId), stepId])]
   const places = IDS.encodeAll(steps.flatMap(stepId => ids.map(itemId => ({ stepId, itemId }))))
   const rows = await control.database

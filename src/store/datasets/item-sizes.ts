@@ -16,12 +16,15 @@ export interface ItemSize {
 
 /** The overhead of an item besides its values. */
 const ITEM_BYTES = 600
-/** A state that is itself in R2 is a list whose values may be in R2. Each then has a preview in the list. */
+/**
+ * The approximate size of a value's preview in an item's state. The state is a list, which may itself be in R2, with a
+ * preview of each value that's in R2.
+ */
 const LISTED_VALUE_BYTES = 300
 
 /**
- * Measures items without reading their values, in one query for each database. Sizes are in the order of `heads`; a
- * purged item's is 0.
+ * Measures items without reading their values, in one query for each database. Returns sizes in the order of `heads`.
+ * The size of a purged item is 0.
  */
 export async function measureItems(
   store: Store,

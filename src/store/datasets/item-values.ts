@@ -20,18 +20,18 @@ import { type HeadPage, type ItemHead, type ItemPlace, selectValues } from './it
 /** An item with its values. */
 export interface DatasetItem extends ItemHead {
   input: JsonText
-  /** Keyed by state key. */
+  /** Values by state key. */
   state: Record<string, JsonText>
   /** `null` for an imported example. */
   output: JsonText
   /** What its output should be: the approved output first, then alternatives to it. */
   expected: JsonText[]
   metadata: JsonText
-  /** The fields that hold only previews: `input`, `output`, `expected.0`, `state.<key>`, `metadata`. */
+  /** The fields that contain only previews: `input`, `output`, `expected.0`, `state.<key>`, `metadata`. */
   truncated: string[]
 }
 
-/** Where an item's values are in R2. */
+/** The R2 folder of an item's values. */
 export const folderOf = (projectKey: number, [, traceKey, itemId]: ItemPlace): Folder =>
   traceKey === 0 ? `imports/${projectKey}/${itemId}` : traceKey
 
@@ -39,8 +39,8 @@ export const folderOf = (projectKey: number, [, traceKey, itemId]: ItemPlace): F
 type FieldValues = [field: string, value: FoundValue][]
 
 /**
- * Reads the values of items, as many as fit on a page, but at least one. `count` is how many heads were read. Items
- * that were purged in the meantime are missing. Takes one round trip, and R2 reads for large values.
+ * Reads the values of as many items as fit on a page, but at least one. `count` is the number of heads that were read.
+ * Items that were purged in the meantime are missing. Takes one round trip, plus R2 reads for large values.
  */
 export async function readItems(
   store: Store,
@@ -69,7 +69,7 @@ export async function readItems(
     mode,
     MAX_SPAN_BYTES,
   )
-  // The trace is being purged. A retried request finds the items that are left.
+  // The trace is being purged. A retry finds only the items that are left.
   if (!shown) throw new Unanswered(1, new Error("the dataset item's stored object is missing"))
   // Heads whose values are gone also count as read.
   const read =
@@ -91,7 +91,7 @@ export async function readPage(
   return { items, nextPlace: count < heads.length && last ? last.place : nextPlace }
 }
 
-/** What a value adds to a page: previews of values in R2 add nothing. */
+/** How much a value adds to the size of a page. Previews of values in R2 add nothing. */
 const sizeIn = (mode: ShownMode, value: FoundValue): number =>
   mode === 'full' || value.ref === null ? lengthOf(value) : 0
 

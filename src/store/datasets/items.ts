@@ -10,14 +10,14 @@ import { traces } from '../schema/traces.ts'
 import type { Dataset } from './datasets.ts'
 
 /**
- * A position in a dataset, right after an item: its stored step, the key of its trace, and its id. It applies to every
- * database, so a cursor stays valid if databases are added.
+ * A position in a dataset, right after an item: the item's stored step, the key of its trace, and its id. The position
+ * is the same in every database, so a cursor stays valid when databases are added.
  */
 export type ItemPlace = readonly [stepId: string, traceKey: number, itemId: string]
 
 /** An item without its values, which are in `item-values.ts`. */
 export interface ItemHead {
-  /** Its span's id, or the imported example's. */
+  /** The id of its span or of the imported example. */
   id: string
   /** The number of its database. */
   shard: number
@@ -27,9 +27,9 @@ export interface ItemHead {
   decision: ItemDecision
   split: string
   isExcluded: boolean
-  /** Whether the output changed after the decision, as of the version. */
+  /** Whether the output had changed since the decision when the version was written. */
   isStale: boolean
-  /** Whether the output has changed since the decision, as of now. */
+  /** Whether the output has changed since the decision. */
   isStaleNow: boolean
   userId: string | null
   decidedAt: number
@@ -37,20 +37,23 @@ export interface ItemHead {
   promptVersionId: string | null
   inputHash: string
   note: string | null
-  /** The number of its last entry, and that of the entry with its values. */
+  /** The number of its last entry, and the number of the entry that has its values. */
   sequence: number
   valuesSequence: number
 }
 
-/** An item with the alternatives to its approved output, as JSON. Lists don't read them: an item may have 160 KiB. */
+/**
+ * An item with the alternatives to its approved output, as JSON. Lists don't read them, because an item may have 160
+ * KiB of them.
+ */
 export interface FoundHead extends ItemHead {
   alternatives: string | null
 }
 
 /**
  * Lists up to `limit` items of a dataset as of a version, newest traces first, imported examples last, without their
- * values. Looks at no more than `limit` items in the log, so a page may be short. Takes one query for each of the
- * dataset's stored steps in each database.
+ * values. Examines at most `limit` items in the log, so a page may be short. Takes one query for each of the dataset's
+ * stored steps in each database.
  */
 export async function walkItems(
   store: Store,
@@ -62,8 +65,8 @@ export async function walkItems(
 }
 
 /**
- * Leaves out the items that `findHeads` doesn't find, because a newer trace in another database has an item with their
- * id.
+ * Leaves out the items that `findHeads` doesn't find, because a newer trace in another database has an item with the
+ * same id.
  */
 async function withoutSameIds(
   store: Store,
@@ -104,8 +107,8 @@ const newestFirst = (one: HeadRow, other: HeadRow): number =>
   other.traceKey - one.traceKey || (one.id > other.id ? -1 : 1)
 
 /**
- * Lists up to `limit` items that `findIn` finds, looking at `step` items at a time. Stops after `MAX_LISTED_ITEMS`, so
- * a page may be short.
+ * Lists up to `limit` items that `findIn` finds, examining `step` items at a time. Stops after examining
+ * `MAX_LISTED_ITEMS` items, so a page may be short.
  */
 export async function walkMatching(
   store: Store,
@@ -183,9 +186,9 @@ interface HeadRow extends Omit<ItemHead, 'place' | 'decision' | 'isExcluded' | '
 }
 
 function readHeads(store: Store, part: Part, [, traceKey, itemId]: ItemPlace, limit: number): Promise<HeadRow[]> {
-  // Skips from item to item, however many entries each has. The bounds are expressions, because SQLite then seeks by
-  // both parts of the index. With columns, it seeks by the first part alone and scans all of a trace's items, or all
-  // imports.
+  // Skips from item to item, no matter how many entries each item has. The bounds are expressions so that SQLite seeks
+  // by both parts of the index. If they were plain columns, it would seek only by the first part and scan all of a
+  // trace's items, or all imports.
   const before = (trace: SQL, item: SQL) => sql`(
     select entry.trace_key, entry.item_id, entry.sequence from ${datasetEntries} as entry
     where entry.project_key = ${part.projectKey} and entry.step_id = ${part.stepId}
@@ -203,8 +206,8 @@ function readHeads(store: Store, part: Part, [, traceKey, itemId]: ItemPlace, li
 }
 
 /**
- * The last entries of the items at `places` as of the part's `sequence`, with `more` columns. Items of deleted traces
- * count as not live.
+ * The last entries of the items at `places` as of the part's `sequence`, with `more` columns. For items of deleted
+ * traces, `isLive` is 0.
  */
 async function selectHeads<Row extends HeadRow = HeadRow>(
   store: Store,
@@ -268,9 +271,9 @@ const toHead = ({
 const PLACES = rowSet(['number', 'stepId', 'traceKey', 'itemId', 'sequence', 'valuesSequence'])
 
 /**
- * Reads values of items from the databases that they're in. In the query, `entries` joins, as `entry`, the entries that
- * have the values of `heads`. `number` is the item's index in `heads`. `ofLast` reads from the item's last entry, as
- * `last`.
+ * Reads the values of items from the databases that the items are in. In the query, `entries` joins the entries that
+ * have the values of `heads`, under the alias `entry`. `number` is the item's index in `heads`. `ofLast` reads from the
+ * item's last entry, under the alias `last`.
  */
 export async function selectValues<Row extends { number: number }>(
   store: Store,

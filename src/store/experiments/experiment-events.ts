@@ -7,8 +7,9 @@ import type { Store } from '../core/store.ts'
 import { experiments } from '../schema/experiments.ts'
 
 /**
- * The statements (one or none) that record that an experiment ends. They come right before the update with the same
- * condition, so a retry after a lost reply records nothing more. The figures are read when the event is sent.
+ * Returns a list with the statement that records the end of an experiment, or an empty list if no webhook subscribes to
+ * it. Run it right before the update that has the same condition, so that a retry after a lost reply doesn't record the
+ * end again. The figures are read when the event is sent.
  */
 export function recordEnd(
   store: Store,

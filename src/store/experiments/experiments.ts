@@ -20,7 +20,7 @@ export interface ExperimentRecord extends Row {
   projectId: string
 }
 
-/** The fields that a new experiment begins with. */
+/** The fields of a new experiment. */
 export type ExperimentDraft = Omit<
   Row,
   | 'key'
@@ -43,9 +43,9 @@ export type ExperimentDraft = Omit<
 export const runOf = (id: string) => ({ kind: 'run_experiment', subject: id }) as const
 
 /**
- * Creates an experiment, unless the organization has one with this id. Returns the experiment that has the id, so that
- * a repeated request gets the same one. `taken`: the id belongs to an experiment in a deleted project that hasn't been
- * purged yet.
+ * Creates an experiment, unless the organization has one with this id. Returns the experiment with this id, so that a
+ * repeated request gets the same experiment. Returns `taken` if the id belongs to an experiment in a deleted project
+ * that hasn't been purged yet.
  */
 export async function addExperiment(
   store: Store,
@@ -128,7 +128,7 @@ function selectExperiments(store: Store, ...conditions: (SQL | undefined)[]) {
     .select({
       ...getTableColumns(experiments),
       stepId: readStepId(experiments.projectKey, experiments.stepId),
-      // The query is nested, because drizzle drops the table's name from columns in a selection of one table.
+      // The query is nested, because drizzle omits the table's name from columns in a query on a single table.
       projectId: sql<string>`${projectId}`,
     })
     .from(experiments)
@@ -143,7 +143,7 @@ export const ofStore = (store: Store, ...conditions: (SQL | undefined)[]) =>
     ...conditions,
   )
 
-/** Whether an experiment takes results: it's running, and hasn't failed. */
+/** Whether an experiment accepts results: it's running and hasn't failed. */
 export const takesResults = (now: number): SQL =>
   sql`(${experiments.state} = 'running' and ${experiments.activeAt} >=
     iif(${experiments.runner} = 'client', ${now - SILENCE_MS.client}, ${now - SILENCE_MS.model}))`
@@ -156,9 +156,10 @@ const isInState = (state: ExperimentState, now: number): SQL =>
       : eq(experiments.state, state)
 
 /**
- * Ends an experiment that still takes results, and the model's run of it. Returns whether the experiment is now in the
- * given state. Its tally is stored later, by the first request that needs it: from now on, no result can change it. If
- * the service ends it, `reason` says why; otherwise, `by` says who does. With `isByRun`, the run ends its own job.
+ * Ends an experiment that still accepts results, along with the model's run of it. Returns whether the experiment is
+ * now in the given state. The tally is stored later, by the first request that needs it. No result can change it from
+ * now on. If the service ends the experiment, `reason` says why. Otherwise, `by` says who ends it. If `isByRun` is
+ * true, the run ends its own job.
  */
 export async function endExperiment(
   store: Store,
@@ -189,7 +190,7 @@ export async function endExperiment(
   return row?.state === state
 }
 
-/** The columns that count an experiment's results, as they are now. */
+/** The columns that count an experiment's current results. */
 export function countedIn({ key }: Pick<ExperimentRecord, 'key'>) {
   const count = (condition?: SQL) =>
     sql`(select count(*) from ${experimentResults} where ${and(eq(experimentResults.experimentKey, key), condition)})`
@@ -198,8 +199,8 @@ export function countedIn({ key }: Pick<ExperimentRecord, 'key'>) {
 
 /**
  * Stores the tally of an experiment that has ended, unless somebody has changed its results since it was read. If an
- * item of a finished experiment still has no result, the item was deleted. If a gate lets a model judge unjudged items,
- * this also requests the judgments.
+ * item of a finished experiment still has no result, the item was deleted. If a gate allows a model to judge unjudged
+ * items, this also requests the judgments.
  */
 export async function saveTally(store: Store, experiment: ExperimentRecord, tally: StoredTally): Promise<void> {
   const { key, revision } = experiment
@@ -218,8 +219,8 @@ export async function saveTally(store: Store, experiment: ExperimentRecord, tall
 }
 
 /**
- * How many prompt versions were tried on a split of an experiment's dataset. A run without a version counts as one, and
- * a run on a single item doesn't count.
+ * How many prompt versions were tried on a split of an experiment's dataset. A run without a version counts as one
+ * version, and a run on a single item doesn't count.
  */
 export async function countVersionsTried(
   store: Store,

@@ -14,7 +14,7 @@ import { experiments, gates } from '../schema/experiments.ts'
 import { textVersions, versionedTexts } from '../schema/texts.ts'
 import { isNamed, type Permit } from '../texts/versioned-texts.ts'
 
-/** What a gate requires, and whether the service reactivates the previous version if a new one does worse. */
+/** What a gate requires, and whether the service reactivates the previous version if a new version does worse. */
 export interface GateSettings extends Gate {
   autoRollback: boolean
 }
@@ -33,20 +33,22 @@ export interface Step {
   stepId: string | SQL
 }
 
-/** Whether a row of `gates` is a step's. */
+/** Whether a row of `gates` is the gate of a step. */
 export const isGateOf = ({ projectKey, stepId }: Step): SQL =>
   sql`(${gates.projectKey} = ${projectKey} and ${isStep(projectKey, gates.stepId, sql`${stepId}`)})`
 
 /** Whether a step has no gate. */
 export const hasNoGate = (step: Step): SQL => sql`not exists (select 1 from ${gates} where ${isGateOf(step)})`
 
-/** Allows a step's first version to be active if there's no gate, or if the request gives a reason to override it. */
+/**
+ * Allows a step's first version to become active if there's no gate, or if the request gives a reason to override it.
+ */
 export const permitFirst = (step: Step, override: string | undefined): Permit =>
   override === undefined
     ? { holds: hasNoGate(step), reason: null }
     : { holds: sql`true`, reason: sql`iif(${hasNoGate(step)}, null, ${override})` }
 
-/** The step of a prompt. */
+/** The step that a prompt belongs to. */
 export const stepOfPrompt = ({ id, projectKey }: { id: string; projectKey: number }): Step => ({
   projectKey,
   stepId: sql`(select prompt.name from ${versionedTexts} as prompt where prompt.id = ${id})`,
@@ -61,7 +63,7 @@ export async function saveGate(
   gate: GateSettings,
 ): Promise<GateRecord> {
   const { database } = store
-  // The name that the step's prompt has, so that the gate and the prompt stay together if the step gets its old name
+  // Uses the name of the step's prompt, so that the gate and the prompt stay together if the step gets its old name
   // back.
   const [prompt] = await database
     .select(named({ name: versionedTexts.name }))
@@ -86,7 +88,7 @@ export async function saveGate(
       { action: 'gate.set', targetId, projectKey: project.key, afterId: targetId },
       sql`${isExisting} and not exists (select 1 from ${gates} where ${isThis} and ${isSame})`,
     ),
-    // The row keeps the name that the gate was set under, as a prompt's row does.
+    // The row keeps the step name under which the gate was set, just as a prompt's row keeps its name.
     database
       .update(gates)
       .set(changed)
@@ -112,7 +114,7 @@ export async function saveGate(
   ])
   if (saved) return toRecord(saved)
   await requireExisting(store, project)
-  throw new Error('a gate is gone right after it was set')
+  throw new Error('a gate was gone right after it was set')
 }
 
 /** Finds a step's gate. */
@@ -148,7 +150,7 @@ const selectGate = ({ database }: Store, step: Step) =>
         split: gates.split,
         updatedAt: gates.updatedAt,
       }),
-      // Flags, which D1 returns as numbers.
+      // D1 returns flags as numbers.
       allowJudge: sql<number>`${gates.allowJudge}`.as('allowJudge'),
       autoRollback: sql<number>`${gates.autoRollback}`.as('autoRollback'),
       stepId: readStepId(gates.projectKey, gates.stepId).as('stepId'),
@@ -167,11 +169,11 @@ export interface GateBasis {
   gate: GateRecord | undefined
   /** The experiment that the gate uses, and the revision of its results. Null if there is none. */
   experiment: { id: string; revision: string } | null
-  /** Whether the gate and its experiment are still the same. True for a step without a gate until it gets one. */
+  /** Whether the gate and its experiment are still the same. If the step has no gate, true until it gets one. */
   holds: SQL
 }
 
-/** Reads everything that a gate's decision on a version depends on, as of one moment. */
+/** Reads everything that a gate's decision on a version depends on, at a single point in time. */
 export async function findGateBasis(store: Store, step: Step, versionId: string): Promise<GateBasis> {
   const basis = basisOf(store, step, versionId)
   const [[gate], [row]] = await readPlain(store.database, [
@@ -196,7 +198,10 @@ function basisOf(store: Store, step: Step, versionId: string): SQL {
   return sql`(select json_array(${gates.revision}, json(${experiment})) from ${gates} where ${isGateOf(step)})`
 }
 
-/** A value of the experiment that a gate with this split uses, for a version on its step's dataset. */
+/**
+ * A value of the experiment that a gate with this split uses to decide on a version. The experiment is on the dataset
+ * of `step`.
+ */
 function countedExperiment(store: Store, step: Step, versionId: string, split: SQL, value: SQL): SQL {
   const { projectKey, stepId } = step
   const ofStep = (column: typeof experiments.stepId | typeof datasetSettings.stepId) =>
@@ -232,8 +237,8 @@ const mayCount = (split: SQL): SQL =>
   and ${experiments.itemId} is null and ${experiments.baselineId} is null and (${experiments.split} is null or ${experiments.split} = ${split})`
 
 /**
- * Requests a model's judgments of an experiment that has just finished, if a gate may count them. Run it in the batch
- * that stores the experiment's tally, before the tally.
+ * Requests a model's judgments of an experiment that has just finished, if a gate may count them. Run this in the batch
+ * that stores the experiment's tally, before the statement that stores it.
  */
 export const requestJudgments = (
   store: Store,

@@ -24,8 +24,8 @@ export interface Waiting {
 }
 
 /**
- * Unjudged results that no model has judged, in the order of their items. Leaves out those that a model couldn't judge
- * at or after `since`.
+ * Unjudged results that no model has judged, in the order of their items. Leaves out results that a model tried but
+ * failed to judge at or after `since`.
  */
 export async function listWaiting(
   { database }: Store,
@@ -51,7 +51,7 @@ export async function listWaiting(
   return rows
 }
 
-/** Whether a judgment is about a result. Names the tables, because drizzle leaves them out of some selections. */
+/** Whether a judgment is about a result. Spells out the table names, because drizzle omits them in some queries. */
 const isOfResult = sql.raw(
   'result_judgments.experiment_key = experiment_results.experiment_key and result_judgments.item_id = experiment_results.item_id',
 )
@@ -60,8 +60,8 @@ const JUDGMENTS = rowSet(['itemId', 'contentHash', 'same', 'reason', 'model', 'a
 
 /**
  * Stores a model's judgments and the experiment's tally, unless the experiment's results have changed since they were
- * read, or the run no longer holds its job. An output keeps its first judgment, but a failed attempt at one can be
- * replaced. Returns whether it stored them. `tally` is null while the experiment has none.
+ * read or the run no longer holds its job. An output keeps its first judgment, but a failed attempt at a judgment can
+ * be replaced. Returns whether the judgments were stored. `tally` is null as long as the experiment has none.
  */
 export async function saveJudgments(
   store: Store,
@@ -115,7 +115,7 @@ export async function saveJudgments(
   return found.length > 0
 }
 
-/** Counts the unjudged results that a model couldn't judge: in the whole experiment, or in one split. */
+/** Counts the unjudged results that a model couldn't judge, in the whole experiment or in one split. */
 export async function countUnanswered({ database }: Store, { key }: ExperimentRecord, split?: string): Promise<number> {
   const [[row]] = await readPlain(database, [
     database
@@ -134,7 +134,7 @@ export async function countUnanswered({ database }: Store, { key }: ExperimentRe
   return row?.count ?? 0
 }
 
-/** How many outputs a model called the same or different, by a person's decision on them. */
+/** How many outputs a model judged to be the same or different, grouped by a person's decisions on them. */
 export interface AgreementCounts {
   sameAccepted: number
   sameRejected: number
@@ -142,7 +142,7 @@ export interface AgreementCounts {
   differentRejected: number
 }
 
-/** Counts the outputs that both a model and a person judged: an experiment's, or those of all experiments on a step. */
+/** Counts the outputs that both a model and a person judged, in one experiment or in all experiments on a step. */
 export async function countAgreement(
   store: Store,
   of: Pick<ExperimentRecord, 'key'> | { projectKey: number; stepId: string },
@@ -203,10 +203,10 @@ export interface DecidedJudgment extends Omit<ModelJudgment, 'same'> {
   reviewedAt: number
 }
 
-/** The place of such an output: its experiment's key, and its item. */
+/** The place of a `DecidedJudgment`: the key of its experiment, and its item. */
 export type JudgmentPlace = readonly [experimentKey: number, itemId: string]
 
-/** The outputs of a step's experiments that both a model and a person judged. The newest experiment's come first. */
+/** The outputs of a step's experiments that both a model and a person judged. Newest experiments come first. */
 export async function listDecided(
   store: Store,
   step: { projectKey: number; stepId: string },

@@ -99,7 +99,7 @@ const encodeResult = ({ usage, output, fields, wasRight, ...draft }: ResultDraft
     outputRef: output?.ref,
   })
 
-/** Fields in their stored form: the paths that agree, and those that don't. */
+/** Encodes fields for storage: the paths of those that agree, and the paths of those that differ. */
 const encodeFields = (fields: readonly FieldAgreement[]): string => {
   const { agree = [], differ = [] } = Object.groupBy(fields, ({ agrees }) => (agrees ? 'agree' : 'differ'))
   return JSON.stringify([agree, differ].map(list => list.map(({ path }) => path)))
@@ -111,9 +111,9 @@ function decodeFields(json: string): FieldAgreement[] {
 }
 
 /**
- * Stores results if the experiment still takes them. An item keeps its first output, but an error can be replaced. The
- * experiment finishes when every item has an output. Returns the results that are stored for these items afterward;
- * those from this call have `token` as `writtenBy`.
+ * Stores results if the experiment still accepts them. An item keeps its first output, but an error can be replaced.
+ * The experiment finishes when every item has an output. Returns the results that are stored for these items afterward.
+ * Results from this call have `token` as `writtenBy`.
  */
 export async function addResults(
   store: Store,
@@ -243,7 +243,7 @@ function insertResults(
     })
 }
 
-/* Flags, which D1 returns as numbers. */
+/* D1 returns flags as numbers. */
 const WAS_RIGHT = sql<number | null>`${experimentResults.wasRight}`.as('wasRight')
 const SAID_SAME = sql<number | null>`${resultJudgments.saidSame}`.as('saidSame')
 
@@ -273,7 +273,7 @@ const HEAD = {
   judgedAt: sql<number | null>`${resultJudgments.judgedAt}`.as('judgedAt'),
 }
 
-/** A result's row, with a model's judgment of it. */
+/** Joins a result's row with a model's judgment of it. */
 const isJudgmentOf = and(
   eq(resultJudgments.experimentKey, experimentResults.experimentKey),
   eq(resultJudgments.itemId, experimentResults.itemId),
@@ -312,7 +312,7 @@ function toHead(row: HeadRow): ResultHead {
 
 const flagOf = (column: number | null): boolean | null => (column === null ? null : column === 1)
 
-/** The usage in a row, which has either all of its columns or none. */
+/** The usage in a row. Either all of its columns are null, or none are. */
 const usageOf = (row: { inputTokens: number | null; outputTokens: number | null; totalTokens: number | null }) =>
   row.totalTokens === null
     ? null
@@ -410,7 +410,7 @@ export async function findOutputs(
   )
 }
 
-/** All of an experiment's results, as tallies count them, a limited number at a time. */
+/** Reads all of an experiment's results, in the form that tallies need, a limited number at a time. */
 export async function* readCounted(
   store: Store,
   { key }: ExperimentRecord,
@@ -425,7 +425,7 @@ export async function* readCounted(
   }
 }
 
-/** The results on these items, as tallies count them, by item. */
+/** The results on these items, in the form that tallies need, by item. */
 export async function findCounted(
   store: Store,
   experiment: ExperimentRecord,
@@ -472,9 +472,9 @@ async function selectCounted({ database }: Store, condition: SQL | undefined, li
 }
 
 /**
- * The statement that stores an experiment's tally with a change to its results, unless somebody has changed them since
- * they were read. `tally` is null while the experiment has none. The other statements of its batch must check that the
- * revision is `token`.
+ * The statement that stores an experiment's tally along with a change to its results, unless somebody else has changed
+ * the results since they were read. `tally` is null as long as the experiment has none. The other statements in the
+ * batch must check that the revision is `token`.
  */
 export const replaceTally = (
   { database }: Store,
@@ -506,8 +506,9 @@ export interface VerdictDraft {
 }
 
 /**
- * Stores a person's decision on a result and the experiment's tally with it, unless the experiment's results have
- * changed since they were read. Returns whether it stored them. `tally` is null while the experiment has none.
+ * Stores a person's decision on a result along with the experiment's tally, unless the experiment's results have
+ * changed since they were read. Returns whether the decision was stored. `tally` is null as long as the experiment has
+ * none.
  */
 export async function saveVerdict(
   store: Store,
@@ -547,8 +548,8 @@ export async function saveVerdict(
 }
 
 /**
- * Deletes results that this call stored on items whose traces are gone: a purge that ran in between didn't see them.
- * Returns these items' ids.
+ * Deletes the results that this call stored on items whose traces are gone, because a purge that ran in the meantime
+ * didn't find these results. Returns the ids of the items.
  */
 export async function withdrawResults(
   store: Store,
@@ -579,6 +580,6 @@ async function findGone(store: Store, heads: readonly ItemHead[]): Promise<strin
   return heads.flatMap(({ id, traceId }) => (traceId !== null && !live.has(traceId) ? [id] : []))
 }
 
-/** The experiment's own row. */
+/** Whether a row is the experiment's own. */
 const isThis = ({ organization }: Store, { key }: ExperimentRecord) =>
   and(eq(experiments.key, key), eq(experiments.organizationKey, organization.key))

@@ -10,7 +10,7 @@ import { recordActivation, recordRollback } from '../texts/prompt-events.ts'
 import { readWatches, type Watch, type Watched, type WatchLook } from '../texts/watch.ts'
 import { isGateOf, stepOfPrompt } from './gates.ts'
 
-/** When watches are followed, and in which request or run. */
+/** When watches are followed, and by which request or run. */
 interface Occasion {
   at: number
   requestId: string
@@ -42,15 +42,15 @@ async function rollBack(
   const { database } = store
   const { promptId, activatedAt, versionId, previousVersionId, place } = watch
   const { textKey, projectKey, versionKey, previousVersionKey } = place
-  // As with any activation, the last one in the history must be the active one.
+  // The last activation in the history must always be that of the active version.
   const rolledBackAt = Math.max(at, activatedAt + 1)
   const ofText = sql`${textActivations.textKey} = ${textKey}`
   const isActivated = (condition: SQL) =>
     sql`exists (select 1 from ${textActivations} where ${ofText} and ${condition})`
   const isThisLook = sql`${watchLooks.textKey} = ${textKey} and ${watchLooks.activatedAt} = ${activatedAt}
     and ${watchLooks.look} = ${look.look}`
-  // Whether the first statement had an effect, and nobody has activated a version since. The other statements don't
-  // change that, so a retry does nothing more.
+  // Whether the first statement had an effect and nobody has activated a version since then. The other statements don't
+  // change that, so a retry has no further effect.
   const isRolledBack = sql`(exists (
       select 1 from ${watchLooks} where ${isThisLook} and ${watchLooks.rolledBackAt} = ${rolledBackAt})
     and not ${isActivated(sql`${textActivations.activatedAt} > ${rolledBackAt}`)})`

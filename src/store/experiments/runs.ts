@@ -5,12 +5,15 @@ import { holdsJob, type ModelJob } from '../model-jobs/jobs.ts'
 import { experiments } from '../schema/experiments.ts'
 import type { ExperimentRecord } from './experiments.ts'
 
-/* The progress of a model's run of an experiment, which only the run that holds the job may write. */
+/* The progress of a model's run of an experiment. Only the run that holds the job may write it. */
 
 const ofRun = (store: Store, { key }: ExperimentRecord, job: ModelJob): SQL | undefined =>
   and(eq(experiments.key, key), eq(experiments.organizationKey, store.organization.key), holdsJob(store, job))
 
-/** Stores the cost of a run's calls, including those about to be made. Returns whether the run still holds the job. */
+/**
+ * Stores the cost of a run's calls, including the calls that it's about to make. Returns whether the run still holds
+ * the job.
+ */
 export async function saveRunCost(
   store: Store,
   experiment: ExperimentRecord,

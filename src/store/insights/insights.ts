@@ -45,15 +45,15 @@ const usedSums = {
 }
 const accepted = sql<number>`sum(${reviewDays.accepted})`.as('accepted')
 const corrected = sql<number>`sum(${reviewDays.corrected})`.as('corrected')
-/** Skips rows whose counts have dropped to zero. They're never deleted. */
+/** Skips rows whose counts have dropped to zero. Such rows are never deleted. */
 const isAny = sql`sum(${reviewDays.accepted} + ${reviewDays.corrected}) > 0`
 
 type Insights = Awaited<ReturnType<typeof readDatabase>>
 
 /**
  * A project's counts for a range of days. Each list has at most `MAX_INSIGHT_ROWS` rows. Outputs are counted by the day
- * of their trace, everything else by the day of the decision or answer. Takes one round trip, whose cost doesn't depend
- * on the number of traces, and another one if an API key that acts for no user has reviewed.
+ * of their trace, everything else by the day of the decision or answer. Takes one round trip, the cost of which doesn't
+ * depend on the number of traces, and a second one if an API key that acts for no user has reviewed outputs.
  */
 export async function readInsights(store: Store, project: Project, days: DayRange) {
   const sums = sumInsights(await readShards(store, shard => readDatabase(shard, project, days)))
@@ -135,7 +135,7 @@ async function readDatabase(store: Store, project: Project, days: DayRange) {
   const decidedOn = inRange(reviewDays, project, days)
   const usedOn = inRange(useDays, project, days)
   const { day, promptVersionId, userId, errorType } = reviewDays
-  // The index has the rows in this order, so only the groups are sorted by their new names.
+  // The index already has the rows in this order, so only the groups need to be sorted by their new names.
   const decidedByStoredStep = database
     .select({ projectKey: reviewDays.projectKey, day, stepId: reviewDays.stepId, promptVersionId, accepted, corrected })
     .from(reviewDays)
@@ -275,7 +275,7 @@ async function readDatabase(store: Store, project: Project, days: DayRange) {
           inputTokens: sql<number | null>`sum(${useDays.inputTokens})`.as('inputTokens'),
           outputTokens: sql<number | null>`sum(${useDays.outputTokens})`.as('outputTokens'),
           costNanoUsd: sql<number | null>`sum(${useDays.costNanoUsd})`.as('costNanoUsd'),
-          // Renamed steps may share a row.
+          // After a step is renamed, a row may combine several stored steps.
           durations: sql<string>`json_group_array(json(${useDays.durations}))`.as('durations'),
         })
         .from(useDays)
@@ -304,7 +304,7 @@ async function readDatabase(store: Store, project: Project, days: DayRange) {
   }
 }
 
-/** The query for the number of current decisions in a database on spans that used each version of a text. */
+/** The query that counts, for each version of a text, the current decisions in a database on spans that used it. */
 export const versionDecisionsQuery = ({ database }: Store, ofText: SQL | undefined) =>
   database
     .select({ ...named({ versionId: reviewDays.promptVersionId }), accepted, corrected })
@@ -316,8 +316,8 @@ export const versionDecisionsQuery = ({ database }: Store, ofText: SQL | undefin
         ofText,
         eq(textVersions.textKey, versionedTexts.key),
         eq(reviewDays.promptVersionId, textVersions.id),
-        // The first condition must match the partial index literally. The plus keeps SQLite from using the primary key
-        // instead, which would scan the whole project.
+        // The first condition must match the partial index literally. The plus sign keeps SQLite from using the primary
+        // key instead, because that would scan the whole project.
         sql`${reviewDays.promptVersionId} <> ''`,
         sql`+${reviewDays.projectKey} = ${versionedTexts.projectKey}`,
       ),

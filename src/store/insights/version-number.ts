@@ -2,8 +2,8 @@ import { sql } from 'drizzle-orm'
 import { textVersions } from '../schema/texts.ts'
 
 /**
- * A version's number. It only has to be counted for versions that the previous release added after this release's
- * migration.
+ * A version's number. Only versions that the previous release added after this release's migration have no stored
+ * number. Their numbers are counted.
  */
 export const versionNumber = sql`coalesce(${textVersions.number}, (
   select count(*) from ${textVersions} older

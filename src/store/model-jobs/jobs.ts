@@ -8,8 +8,8 @@ import { projects } from '../schema/accounts.ts'
 import { modelJobs } from '../schema/model-jobs.ts'
 
 /*
- * Jobs that ask a model. A job's row is authoritative; queue messages only point to it. A worker holds a job under a
- * lease with a token and only writes with that token.
+ * Jobs that call a model. A job's row is authoritative; queue messages only point to it. A worker holds a job under a
+ * lease that has a token, and can write only with that token.
  */
 
 /** Identifies a job in its organization. */
@@ -28,7 +28,7 @@ export interface ModelJob extends ModelJobName {
   attempts: number
 }
 
-/** What callers may know about a job. */
+/** What callers can find out about a job. */
 export interface ModelJobState {
   status: ModelJobStatus
   requestedAt: number
@@ -55,9 +55,10 @@ export const holdsJob = (store: Store, job: ModelJob): SQL =>
   sql`exists (select 1 from ${modelJobs} where ${isJob(store, job, isPending, sql`${modelJobs.leaseToken} = ${job.token}`)})`
 
 /**
- * The statement that requests a job, to run alone or in the batch of the write that causes it. A job that has ended
- * starts over. A pending one absorbs the request; with `runsAgain`, it runs once more if a run has already begun. With
- * `when`, the request depends on a condition. Returns a row if the request changed anything.
+ * The statement that requests a job. Run it alone or in the same batch as the write that causes it. A job that has
+ * ended starts over. A request for a pending job has no effect, unless `runsAgain` is true: the job then runs once more
+ * if a run has already begun. The job is requested only if the condition `when` is true. Returns a row if the request
+ * changed anything.
  */
 export function requestModelJob(
   { database, organization }: Store,

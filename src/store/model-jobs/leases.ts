@@ -9,13 +9,13 @@ import { isJob, isPending, type ModelJob, type ModelJobName, NO_LEASE } from './
 const CUT_OFF = 'The job was interrupted on every attempt'
 
 const isFree = (now: number) => sql`(${modelJobs.leaseUntil} is null or ${modelJobs.leaseUntil} <= ${now})`
-/** A waiting job isn't leased but must not be claimed. */
+/** Nobody holds a waiting job, but it must not be claimed. */
 const isReady = (now: number) => sql`coalesce(${modelJobs.waitsUntil}, 0) <= ${now}`
 const isHeld = (token: string) => sql`${modelJobs.leaseToken} = ${token}`
 
 /**
  * Claims a pending job that nobody holds, for `MODEL_JOB_LEASE_MS` from `now`. Returns undefined if there is no such
- * job, or `failed` if it has failed: either now, because it was claimed too often, or earlier.
+ * job, or `failed` if the job has failed, either just now because it was claimed too often, or earlier.
  */
 export async function claimModelJob(
   store: Store,
@@ -106,9 +106,9 @@ export async function finishModelJob(
 }
 
 /**
- * Releases a job that isn't finished, for another run to continue: right away, or from `until`. Nobody can claim it
- * before `until`, when cron sends it. `reason` says why it waits. This run isn't counted as an attempt, because its
- * progress is stored. Returns whether the lease was still held.
+ * Releases an unfinished job so that another run can continue it, either right away or from `until` on. Nobody can
+ * claim it before `until`, when cron sends it. `reason` says why it's waiting. This run isn't counted as an attempt,
+ * because its progress is stored. Returns whether the lease was still held.
  */
 export async function handOverModelJob(
   store: Store,
@@ -126,8 +126,8 @@ export async function handOverModelJob(
 
 /**
  * Releases a job after a failed run. `reason` is shown to users. The job fails permanently if `isFinal` is set or after
- * `MAX_MODEL_JOB_ATTEMPTS`; otherwise cron retries it after `retryAfterMs` if the queue hasn't. Returns the job's
- * status, or undefined if the job is gone.
+ * `MAX_MODEL_JOB_ATTEMPTS` attempts. Otherwise, cron retries it after `retryAfterMs`, unless the queue does so first.
+ * Returns the job's status, or undefined if the job is gone.
  */
 export async function releaseModelJob(
   store: Store,
@@ -153,8 +153,9 @@ export async function releaseModelJob(
 }
 
 /**
- * Fails a job that the queue gave up on. Does nothing if someone holds the job, if it waits, or if it was requested
- * again and hasn't been attempted since, because the message is then outdated. Returns the job's status.
+ * Fails a job that the queue gave up on. Does nothing if somebody holds the job, if it's waiting, or if it was
+ * requested again and hasn't been attempted since then, because the queue's message is outdated in these cases. Returns
+ * the job's status.
  */
 export async function failModelJob(
   store: Store,
@@ -173,7 +174,7 @@ export async function failModelJob(
   return row?.status
 }
 
-/** The job's status after a write, even if that write's first reply was lost and it ran again. */
+/** Reads the job's status after a write. Works even if the write ran twice because its first reply was lost. */
 const statusOf = (store: Store, job: ModelJobName) =>
   store.database
     .select(named({ status: modelJobs.status }))

@@ -12,7 +12,7 @@ import { problems } from '../schema/problems.ts'
 import type { FoundProblem, ProblemInProject } from './problem-ids.ts'
 import type { ProblemDecision } from './problem-list.ts'
 
-/** Whether a row is a problem's, under any name of its step. */
+/** Whether a row belongs to a problem, under any name of the problem's step. */
 export const isOf = ({ projectKey, stepId, errorType, docSlug }: ProblemInProject): SQL | undefined =>
   and(
     eq(problems.projectKey, projectKey),
@@ -22,8 +22,8 @@ export const isOf = ({ projectKey, stepId, errorType, docSlug }: ProblemInProjec
   )
 
 /**
- * Saves what people decided about a problem, in place of `before`. Returns whether it did: if not, somebody else has
- * changed the problem since, or its project has been deleted.
+ * Saves what people decided about a problem, replacing `before`. Returns false if somebody else has changed the problem
+ * since then or if its project has been deleted.
  */
 export async function saveProblem(
   { control: store }: Store,
@@ -69,7 +69,7 @@ export async function saveProblem(
     ...after,
     knownState,
     isDismissed: Number(after.isDismissed),
-    // The last change counts if a renamed step has several rows.
+    // If a renamed step has several rows, the last change counts.
     updatedAt: sql`max(${act.at}, coalesce(${last(problems.updatedAt)} + 1, 0))`,
     revision,
   }
@@ -141,7 +141,7 @@ const eventOf = (
   },
 })
 
-/** Stores a state that follows from data, and records its event unless it's the first state that's known. */
+/** Stores a state that was derived from data. Records an event for it, unless it's the problem's first known state. */
 export async function saveKnownState(
   { control: store }: Store,
   problem: Omit<FoundProblem, 'projectId'> & ProblemDecision,

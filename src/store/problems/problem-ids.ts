@@ -11,8 +11,8 @@ import { projects, stepNames } from '../schema/accounts.ts'
 import { problemIds } from '../schema/problems.ts'
 
 /*
- * A problem's id follows from its step, type, and doc, but SQLite can't compute it. So requests compute it when they
- * list a problem, or when somebody requests an id that isn't stored yet.
+ * A problem's id is derived from its step, error type, and doc, but SQLite can't compute it. So requests compute it
+ * when they list a problem, or when somebody requests an id that isn't stored yet.
  */
 
 export interface ProblemInProject extends ProblemKey {
@@ -27,7 +27,7 @@ export interface FoundProblem extends ProblemInProject {
 
 const KEYS = rowSet(['projectKey', 'stepId', 'errorType', 'docSlug', 'id'])
 
-/** Finds a problem by its id. If its step was renamed, both of its ids work. */
+/** Finds a problem by its id. If the problem's step was renamed, the ids under its old and new names both work. */
 export async function findProblem(store: Store, id: string): Promise<FoundProblem | undefined> {
   for (let round = 0; round < MAX_NAMING_ROUNDS; round++) {
     const [found] = (await Promise.all(store.shards.map(shard => selectProblem(shard, id)))).flatMap(each => each ?? [])
@@ -58,7 +58,7 @@ async function selectProblem(
   return found
 }
 
-/** Stores the ids of some of the organization's problems in one database. Returns whether any were missing. */
+/** Stores missing ids of some of the organization's problems in one database. Returns whether any were missing. */
 async function nameProblems(store: Store): Promise<boolean> {
   const { database, organization } = store
   const [, unnamed] = await database.batch([
@@ -114,10 +114,7 @@ const addRenamed = ({ database, organization }: Store) =>
     )
     .onConflictDoNothing()
 
-/**
- * Stores the ids of problems, which must be those that `problemUuid` computes. It's enough if one database has a
- * problem's id.
- */
+/** Stores the ids of problems, which must come from `problemUuid`. A problem's id needs to be in only one database. */
 export async function saveIds(
   store: Store,
   named: readonly (ProblemKey & { projectKey: number; id: string })[],

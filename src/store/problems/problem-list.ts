@@ -20,11 +20,11 @@ import { traces } from '../schema/traces.ts'
 export interface ProblemDecision {
   isDismissed: boolean
   note: string | null
-  /** Null if the user is gone. */
+  /** Null if nobody is assigned or the user has been deleted. */
   assigneeId: string | null
   candidateVersionId: string | null
   candidateAt: number | null
-  /** `{experimentId, items, fixed}` as JSON, see `saveProof`. */
+  /** `{experimentId, items, fixed}` as JSON. See `saveProof`. */
   proof: string | null
   /** The state that webhooks last reported, or null. */
   knownState: ProblemState | null
@@ -34,7 +34,7 @@ export interface ProblemDecision {
 
 /** A problem with its counts in a range of days. */
 export interface CountedProblem extends ProblemKey, ProblemDecision {
-  /** Null until it's stored. */
+  /** Null if it isn't stored yet. */
   id: string | null
   byReviewers: number
   byEngine: number
@@ -44,7 +44,7 @@ export interface CountedProblem extends ProblemKey, ProblemDecision {
   lastDay: number | null
 }
 
-/** A position in the list, which begins with the problems with the most cases. */
+/** A position in the list, which is sorted by number of cases, highest first. */
 export type ProblemPlace = readonly [count: number, stepId: string, errorType: string, docSlug: string]
 
 interface ProblemQuery {
@@ -59,7 +59,7 @@ interface ProblemQuery {
 
 /**
  * Lists up to `limit` of a project's problems: those with cases in the range, and those with a candidate. Reads only
- * counters: at most one row for each problem and each day of the range and the preceding range.
+ * counters: at most one row for each problem and day in the range and the preceding one.
  */
 export async function selectProblems(
   store: Store,
@@ -186,7 +186,7 @@ const KEYS = rowSet(['number', 'stepId', 'errorType', 'docSlug'])
 
 /**
  * Reads the details of problems, in the same order, in one round trip. For each problem and each name of its step,
- * reads the newest cases only.
+ * reads only the newest cases.
  */
 export async function readProblemDetails(
   store: Store,

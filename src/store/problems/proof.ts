@@ -59,8 +59,8 @@ export async function findProblemItems(
 }
 
 /**
- * Counts a problem's items among an experiment's results, and how many results the experiment has lost. Reads the
- * results of one split. Undefined if there is no such experiment.
+ * Counts an experiment's results on a problem's items, and how many results the experiment has lost. Reads only the
+ * results in one split. Undefined if there is no such experiment.
  */
 export async function countFixed(
   store: Store,
@@ -68,8 +68,8 @@ export async function countFixed(
   { experimentId, split }: { experimentId: string; split: string },
 ): Promise<(ProofCounts & { removed: number }) | undefined> {
   const { database, organization } = store.control
-  // One value, which the next query gets unchanged as its parameter. An experiment is limited to
-  // `MAX_EXPERIMENT_ITEMS`, whose ids and keys fit.
+  // This is a single value, so that it can be passed unchanged to the next query as its parameter. It's never too
+  // large, because an experiment has at most `MAX_EXPERIMENT_ITEMS` items.
   const wrong = sql<string>`(
     select json_group_array(json_array(
       ${experimentResults.itemId}, ${experimentResults.traceKey}, ${experimentResults.change} is 'fixed'))
@@ -96,7 +96,9 @@ export async function countFixed(
   return { items: sum('items'), fixed: sum('fixed'), removed: row.removed }
 }
 
-/** Counts a problem's cases after a time and up to another, at most `limit`. */
+/**
+ * Counts a problem's cases after the time `after`, up to and including the time `until`. Counts at most `limit` cases.
+ */
 export async function countCases(
   store: Store,
   problem: ProblemInProject,
@@ -115,8 +117,8 @@ export async function countCases(
 }
 
 /**
- * Keeps the result of a candidate's experiment, so that deleting traces doesn't change it. Does nothing if somebody has
- * changed the problem since.
+ * Stores the result of a candidate's experiment, so that deleting traces later doesn't change it. Does nothing if
+ * somebody has changed the problem since then.
  */
 export async function saveProof(
   { control: { database } }: Store,

@@ -11,8 +11,8 @@ import { textVersions } from '../schema/texts.ts'
 import { traces } from '../schema/traces.ts'
 
 /*
- * A model's suggestions for problems. A request stores the id of the version to write, and the problem's job adds that
- * version, no matter how often it runs.
+ * A model's suggestions for problems. A request stores the id of the version to write, and the problem's job adds only
+ * that version, no matter how often the job runs.
  */
 
 /** A change without its reason and its examples, which are stored separately. */
@@ -37,11 +37,11 @@ interface RequestDraft {
   /** The id that the version will have. */
   versionId: string
   promptId: string
-  /** The problem's candidate so far. */
+  /** The problem's candidate before the suggestion. */
   candidateBefore: string | null
 }
 
-/** Requests a version of a prompt for a problem. While an earlier request is pending, this changes nothing. */
+/** Requests a version of a prompt for a problem. Does nothing while an earlier request is pending. */
 export async function requestSuggestion(
   store: Store,
   act: Act,
@@ -131,8 +131,8 @@ export interface SuggestionAnswer {
 }
 
 /**
- * An example for a suggestion, with the indexes of the changes that are based on it, and of the changes with words
- * copied from it.
+ * An example for a suggestion, with the indexes of the changes that are based on it and the indexes of the changes that
+ * contain words copied from it.
  */
 export interface SuggestionExample {
   spanId: string
@@ -145,7 +145,7 @@ const EXAMPLES = rowSet(['spanId', 'traceKey', 'serves', 'copied'])
 
 /**
  * Stores a model's answer. Returns false if the run no longer holds the job, or if the prompt or an example has been
- * deleted. Once the answer is stored, a purge finds the rows that it has to delete.
+ * deleted. Once the answer is stored, purges find the rows that they have to delete.
  */
 export async function saveAnswer(store: Store, job: ModelJob, answer: SuggestionAnswer, now: number): Promise<boolean> {
   const { database, organization } = store
@@ -163,7 +163,7 @@ export async function saveAnswer(store: Store, job: ModelJob, answer: Suggestion
   const ofVersion = eq(promptSuggestionExamples.versionId, versionId)
   const deleteExamples = () => database.delete(promptSuggestionExamples).where(and(ofVersion, isOpen))
   await database.batch([
-    // An interrupted run may have left other examples.
+    // An interrupted run may have left other examples behind.
     deleteExamples(),
     database
       .insert(promptSuggestionExamples)
@@ -172,7 +172,7 @@ export async function saveAnswer(store: Store, job: ModelJob, answer: Suggestion
       )
       .onConflictDoNothing(),
   ])
-  // The traces may be in other databases. If one is deleted from here on, its purge finds the example.
+  // The traces may be in other databases. If a trace is deleted from here on, its purge finds the example.
   const live = await Promise.all(
     store.shards.map(shard =>
       shard.database.all<{ spanId: string }>(sql`
@@ -201,7 +201,7 @@ export async function saveAnswer(store: Store, job: ModelJob, answer: Suggestion
   return saved !== undefined
 }
 
-/** Deletes the record of who asked for a version once it's added, because the audit log has it. */
+/** Deletes the record of who requested a version once the version is added, because the audit log says so too. */
 export async function closeRequest({ database }: Store, versionId: string): Promise<void> {
   await database
     .update(promptSuggestions)
@@ -209,7 +209,7 @@ export async function closeRequest({ database }: Store, versionId: string): Prom
     .where(eq(promptSuggestions.versionId, versionId))
 }
 
-/** The statements that delete the requests that meet a condition and have added no version. */
+/** The statements that delete requests that meet a condition and haven't added a version. */
 function deletions({ database }: Store, condition: SQL | undefined) {
   const isWithoutVersion = sql`${condition} and not exists (
     select 1 from ${textVersions} where ${textVersions.id} = ${promptSuggestions.versionId})`

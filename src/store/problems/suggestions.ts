@@ -20,19 +20,19 @@ export interface SuggestionRecord {
   model: string
   answeredAt: number
   changes: StoredChange[]
-  /** Null if an example is gone. */
+  /** Null if an example has been deleted. */
   reasons: string[] | null
   examples: (Omit<SuggestionExample, 'traceKey'> & { traceId: string })[]
 }
 
-/** Finds the latest version that was suggested for a problem, or the one with this id. */
+/** Finds the latest version that was suggested for a problem, or the version with the given id. */
 export async function findSuggestion(
   store: Store,
   problem: OfProblem,
   versionId: string | undefined,
 ): Promise<SuggestionRecord | undefined> {
   const { database } = store.control
-  // A renamed step's problems have different ids than before.
+  // After a step is renamed, its problems have different ids.
   const isWanted =
     versionId === undefined
       ? isFor(problem)

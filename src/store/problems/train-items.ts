@@ -18,7 +18,7 @@ const TRAIN = 'train'
  */
 export interface TrainItems {
   heads: ItemHead[]
-  /** Corrected outputs. */
+  /** The number of corrected outputs that were examined. */
   cases: number
 }
 

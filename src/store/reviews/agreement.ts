@@ -20,8 +20,9 @@ import { isLiveIn } from '../traces/live.ts'
 
 /*
  * The votes that are compared. An output counts once, no matter how often it was voted on. Only independent votes
- * count: those under a blind policy, on a span in the policy's sample, cast before anybody decided on the output. All
- * other votes are compared separately. The vote that counts is a reviewer's first one, unless they withdrew it.
+ * count: those cast under a blind policy, on a span in the policy's sample, before anybody decided on the output. All
+ * other votes are compared separately. Of a reviewer's votes on an output, only the first one counts, unless the
+ * reviewer withdrew it.
  */
 
 /** Conditions on outputs. Undefined fields don't filter. */
@@ -33,7 +34,7 @@ export interface AgreementFilter {
   to?: number | undefined
 }
 
-/** A filter for one of several databases, so that they share the limits. */
+/** A filter for each of several databases, so that they share the limits. */
 interface BoundedFilter extends AgreementFilter {
   /** Outputs without a vote at or after this time aren't read. */
   scannedFrom?: number | undefined
@@ -92,7 +93,7 @@ export async function compareVotes(store: Store, project: Project, filter: Agree
 const isTotalCut = ({ count, isCounted }: Pick<TotalRow, 'count' | 'isCounted'>): boolean =>
   count >= MAX_SCANNED_VOTES || isCounted > MAX_COMPARED_OUTPUTS
 
-/** The outputs from several databases, in the order in which a query returns one database's. */
+/** Merges outputs from several databases, in the order in which a query returns those of a single database. */
 const mostDiffering = (outputs: readonly VotedOutput[]): VotedOutput[] => {
   const rankOf = ({ votes, at, spanId, outputRevision }: VotedOutput) => {
     const accepts = votes.filter(({ decision }) => decision === 'accept').length
@@ -105,8 +106,8 @@ const mostDiffering = (outputs: readonly VotedOutput[]): VotedOutput[] => {
 }
 
 /**
- * Adjusts a filter so that several databases together read at most as many votes and outputs as one would. With one
- * database, reads nothing.
+ * Adjusts a filter so that several databases together read no more votes and outputs than a single database would. If
+ * there's only one database, reads nothing.
  */
 async function shareLimits(
   store: Store,
@@ -178,11 +179,11 @@ const compareIn = (
 /** Conditions on the listed outputs. Undefined fields don't filter. */
 export interface OutputFilter extends AgreementFilter {
   isCounted: boolean
-  /** Only outputs with two of these labels to compare. */
+  /** Only outputs with at least two labels of this kind, so that they can be compared. */
   label?: keyof Judgment | undefined
   /** Whether these labels are all the same. */
   isAgreed?: boolean | undefined
-  /** One of the voters. */
+  /** Only outputs on which this reviewer voted. */
   reviewerId?: string | undefined
   /** Compares this reviewer's label only with another voter's, or with the adjudicator's. */
   with?: { reviewerId: string } | 'adjudicator' | undefined
@@ -266,7 +267,7 @@ interface PatternRow {
   count: number
   isCounted: number
   stepId: string
-  /** The week. */
+  /** The day that the week began on, as in `week`. */
   at: number
   votes: string
   adjudication: string | null
@@ -292,7 +293,7 @@ const toOutput = ({ kind, votes, adjudication, ...output }: OutputRow): VotedOut
   adjudication: adjudication === null ? null : JSON.parse(adjudication),
 })
 
-/** The current row of `listed` in the form of `OutputRow`, without its kind. */
+/** The current row of `listed` in the form of an `OutputRow`, but without its `kind`. */
 const outputFields = (project: Project): SQL => sql`${stepOf(project)} as stepId, listed.at as at,
   (select json_group_array(json_object('userId', shown.user_id, 'at', shown.first_at, 'decision', shown.first_decision,
       'errorType', shown.first_error_type, 'comment', ${beginning(sql`shown.comment`)}))
@@ -307,7 +308,7 @@ const outputFields = (project: Project): SQL => sql`${stepOf(project)} as stepId
 
 const beginning = (comment: SQL): SQL => sql`substr(${comment}, 1, ${SHOWN_COMMENT_LENGTH})`
 
-/** The Monday of an output's week, in days since 1970, which began on a Thursday. */
+/** The Monday of an output's week, in days since January 1, 1970, which was a Thursday. */
 const week = sql.raw(`(listed.at / ${DAY_MS} - (listed.at / ${DAY_MS} + 3) % 7)`)
 
 const NEWEST_FIRST = sql`listed.at desc, listed.span_id desc, listed.output_revision desc`
@@ -320,7 +321,7 @@ const differs = (label: keyof Judgment): SQL =>
 
 /**
  * Whether a vote counts (1 or 0). A vote after a decision on the output doesn't count, even if the decision was reset,
- * because the reviewer could see the decision.
+ * because the reviewer could have seen the decision.
  */
 const isCounted = (alias: string): SQL => {
   const vote = sql.raw(alias)
@@ -330,7 +331,7 @@ const isCounted = (alias: string): SQL => {
       and earlier.decision <> 'reset')))`
 }
 
-/** Whether a row of `reviews` is the decision of an adjudicator that ended an output's voting. */
+/** Whether a row of `reviews` is the adjudicator's decision that ended the voting on an output. */
 const isAdjudication = (alias: string): SQL => {
   const output = sql.raw(alias)
   return sql`(adjudicated.trace_key = ${output}.trace_key and adjudicated.span_id = ${output}.span_id
@@ -339,8 +340,8 @@ const isAdjudication = (alias: string): SQL => {
 }
 
 /**
- * The beginning of a statement. `scanned` has the newest votes, `seen` their outputs, and `listed` the newest outputs
- * that the viewer may see. An output with votes of both kinds is listed twice.
+ * The beginning of a statement. `scanned` has the newest votes, `seen` has their outputs, and `listed` has the newest
+ * outputs that the viewer may see. An output with votes of both kinds is listed twice.
  */
 function withOutputs(store: Store, project: Project, { stepId, scannedFrom, ...range }: BoundedFilter): SQL {
   const scannedRange = { ...range, from: Math.max(range.from ?? 0, scannedFrom ?? 0) }
@@ -378,7 +379,10 @@ const newestVotes = (project: Project, range: AgreementFilter): SQL => sql`
   where ${votes.projectKey} = ${project.key} and ${isIn(range, sql`${votes.firstAt}`)}
   order by ${votes.firstAt} desc limit ${MAX_SCANNED_VOTES}`
 
-/** Whether the viewer may see how others voted on an output. Under a blind policy, only once its span is decided. */
+/**
+ * Whether the viewer may see how others voted on an output. Under a blind policy, they may do so only once its span is
+ * decided.
+ */
 const isShown = ({ isBlind }: Store): SQL =>
   isBlind
     ? sql`exists (select 1 from ${spans} where ${spans.id} = listed.span_id and ${spans.traceKey} = listed.trace_key
