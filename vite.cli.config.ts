@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vite'
 
-/** The bundled library's license requires that its text comes with every copy. */
+/** The bundled library's license requires that every copy include the license's text. */
 const LICENSE_OF_DIFF = readFileSync(new URL('node_modules/diff/LICENSE', import.meta.url), 'utf8')
 
-/** Builds the command line, which the package in `src/client` installs as `countersign`, as one program. */
+/** Builds the command-line tool as one program. The package in `src/client` installs it as `countersign`. */
 export default defineConfig({
   root: fileURLToPath(new URL('src/client', import.meta.url)),
   build: {
@@ -13,7 +13,7 @@ export default defineConfig({
     emptyOutDir: true,
     copyPublicDir: false,
     target: 'node20',
-    // Its size doesn't matter, but its stack traces do.
+    // The program's size doesn't matter, but its stack traces do.
     minify: false,
     lib: { entry: 'cli/main.ts', formats: ['es'], fileName: 'main' },
     rolldownOptions: {

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vite'
 
-/** Builds the client, which the package in `src/client` exports, as one module. Paths are relative to that folder. */
+/** Builds the client as one module, which the package in `src/client` exports. Paths are relative to that folder. */
 export default defineConfig({
   root: fileURLToPath(new URL('src/client', import.meta.url)),
   build: {

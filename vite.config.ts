@@ -16,20 +16,21 @@ export default defineConfig({
   build: {
     outDir: '../../dist/ui',
     emptyOutDir: true,
-    // Lists the files that each page loads, for the test of their size.
+    // The manifest lists the files that each page loads, for the test that checks their sizes.
     manifest: true,
     rolldownOptions: {
       // Each page has its own entry, so /docs doesn't load the app.
       input: ['src/ui/index.html', 'src/ui/docs.html'],
       output: {
-        // Modules that nearly all pages load are one file. Otherwise each gets its own, which compresses badly.
+        // Modules that nearly all pages load go into one file. Otherwise, each would get its own file, and small files
+        // compress badly.
         codeSplitting: {
           groups: [{ name: 'shared', test: /src\/ui\/(api|json|parts|session)\//, minShareCount: 12 }],
         },
       },
     },
     chunkSizeWarningLimit: 1000,
-    // The license notices that minifying removes.
+    // This file has the license notices that minifying removes.
     license: { fileName: 'licenses.md' },
   },
 })

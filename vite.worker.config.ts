@@ -1,8 +1,8 @@
 import { defineConfig } from 'vite'
 
 /**
- * Builds the modules that a deploy uploads, minified: every new isolate compiles the entry. Code that's imported
- * dynamically, such as the libraries that call models, is in other modules.
+ * Builds the modules that a deploy uploads. They're minified because every new isolate compiles the entry. Code that's
+ * imported dynamically, such as the libraries that call models, is in other modules.
  */
 export default defineConfig({
   publicDir: false,
@@ -14,7 +14,8 @@ export default defineConfig({
     sourcemap: true,
     rolldownOptions: {
       external: [/^cloudflare:/, /^node:/],
-      // The platform takes each export of the entry for a handler, so what other modules share isn't exported there.
+      // The platform treats each export of the entry as a handler, so the entry doesn't export what it shares with
+      // other modules.
       preserveEntrySignatures: 'strict',
       output: { entryFileNames: 'index.mjs', chunkFileNames: '[name]-[hash].mjs' },
     },

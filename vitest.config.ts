@@ -21,7 +21,7 @@ export const inWorkerd = () =>
     },
   }))
 
-/** `SHARDS=2` runs the suites with two databases for traces, DB_1 and DB_2, and a database for a replica of each. */
+/** `SHARDS=2` runs the suites with two databases for traces, DB_1 and DB_2, and a replica database for each. */
 const shards = () =>
   Object.fromEntries(
     Array.from({ length: Number(process.env.SHARDS ?? 0) }, (_, i) => [
@@ -61,11 +61,11 @@ export default defineConfig({
             'test/scripts/**',
             'test/ui/**',
             ...FUNCTIONS,
-            // Its replica is of a single database.
+            // This test has a replica of only one database.
             ...(process.env.SHARDS ? ['test/read/replicas.test.ts'] : []),
-            // These are about requests without bookmarks, and this makes every request send one.
+            // These tests send requests without bookmarks, but REPLICA_LAG adds a bookmark to every request.
             ...(process.env.REPLICA_LAG ? ['test/read/{near-texts,replicas}.test.ts'] : []),
-            // Without shards, these use the replica's database as one.
+            // If there are no shards, these tests use the replica's database as a shard.
             ...(process.env.REPLICA_LAG && !process.env.SHARDS ? ['test/**/shards.test.ts'] : []),
           ],
           setupFiles: ['test/support/migrate.ts', 'test/support/seed.ts'],
@@ -75,13 +75,13 @@ export default defineConfig({
             'test/scripts/model-server.ts',
             'test/scripts/webhook-receiver.ts',
           ],
-          // Starting a Worker for each file would take longer than most files.
+          // Starting a Worker for each file would take longer than running most files.
           isolate: false,
-          // Three, even on two cores, because tests wait for storage and processes a fifth of the time. The default is
-          // one less than the number of cores.
+          // Use three workers even on two cores, because tests spend a fifth of the time waiting for storage and
+          // processes. The default is one fewer than the number of cores.
           maxWorkers: 3,
-          // The first test that calls a model loads its library. That takes 2.4 s on an idle machine, and can exceed
-          // the default timeout of 5 s on a busy one.
+          // The first test that calls a model loads the library for it. That takes 2.4 s on an idle machine, and can
+          // exceed the default timeout of 5 s on a busy one.
           testTimeout: 30_000,
           hookTimeout: 30_000,
         },
@@ -94,7 +94,7 @@ export default defineConfig({
           name: 'functions',
           include: FUNCTIONS,
           setupFiles: ['test/support/seed.ts'],
-          // Loading the modules for each file would take longer than the tests.
+          // Loading the modules for each file would take longer than running the tests.
           isolate: false,
           maxWorkers: 3,
           testTimeout: 30_000,
@@ -104,13 +104,13 @@ export default defineConfig({
         test: {
           name: 'scripts',
           include: ['test/scripts/**/*.test.ts'],
-          // Downloads a gigabyte: npm run test:clients.
+          // This test downloads a gigabyte. `npm run test:clients` runs it.
           exclude: [
             '**/node_modules/**',
             ...(process.env.PYTHON_CLIENTS ? [] : ['test/scripts/python-clients.test.ts']),
           ],
           globalSetup: ['test/scripts/build.ts'],
-          // Starting the service waits as much as it computes.
+          // Starting the service takes as much waiting as computing.
           maxWorkers: 3,
           testTimeout: 240_000,
           hookTimeout: 240_000,

@@ -20,7 +20,7 @@ describe('the cache with shares', () => {
     expect(cache.get('other', 'a')).toBe(0)
   })
 
-  it('keeps an entry as large as a share, but none that is larger', ({ expect }) => {
+  it('keeps an entry that is as large as a share, but not a larger one', ({ expect }) => {
     const cache = newCache()
     cache.set('one', 'a', 1, 30)
     expect(cache.get('one', 'a')).toBe(1)
@@ -28,7 +28,9 @@ describe('the cache with shares', () => {
     expect(cache.get('one', 'a')).toBeUndefined()
   })
 
-  it('however many entries one tenant asks for, the others keep theirs while all shares fit', ({ expect }) => {
+  it('keeps the entries of other tenants if all shares fit, no matter how many entries one tenant adds', ({
+    expect,
+  }) => {
     const cache = newCache()
     for (const tenant of ['b', 'c']) cache.set(tenant, 'key', 1, 30)
     for (let each = 0; each < 1000; each++) cache.set('a', String(each), each, 7)
@@ -36,7 +38,7 @@ describe('the cache with shares', () => {
     expect(cache.get('a', '999')).toBe(999)
   })
 
-  it('takes memory from the tenant that has waited longest when it is full', ({ expect }) => {
+  it('evicts entries of the tenant that has been idle the longest if the cache is full', ({ expect }) => {
     const cache = newCache()
     for (const tenant of ['a', 'b', 'c']) cache.set(tenant, 'key', 1, 30)
     expect(cache.get('a', 'key')).toBe(1)
@@ -44,7 +46,7 @@ describe('the cache with shares', () => {
     expect(['a', 'b', 'c', 'd'].map(tenant => cache.get(tenant, 'key'))).toEqual([1, undefined, 1, 1])
   })
 
-  it('no longer counts an entry that was replaced or deleted', ({ expect }) => {
+  it('stops counting an entry once it is replaced or deleted', ({ expect }) => {
     const cache = newCache()
     for (let each = 0; each < 10; each++) cache.set('a', 'key', each, 30)
     for (const tenant of ['b', 'c']) cache.set(tenant, 'key', 1, 30)

@@ -20,9 +20,9 @@ export interface Team {
   /** The private key for signing, and the published public key. */
   key: CryptoKey
   publicText: string
-  /** The number of times that its keys were requested. */
+  /** How many times the team's keys were requested. */
   keyRequests: () => number
-  /** Sets the response to requests for its keys. If it's null, the response is the keys. */
+  /** Sets the response to requests for the team's keys. If it's null, the response contains the keys. */
   respondWith: (response: (() => Response | Promise<Response>) | null) => void
 }
 

@@ -39,7 +39,7 @@ function otherValue(value: Json): Json {
 }
 
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi
-/** Hex ids have letters and digits. A long number may be a time. */
+/** Hex ids have both letters and digits. A long number without letters may be a time. */
 const HEX = /\b(?:0x)?(?=[0-9a-f]*[a-f])(?=[0-9a-f]*[0-9])[0-9a-f]{12,}\b/gi
 
 const otherText = (text: string): string => text.replaceAll(UUID, otherHex).replaceAll(HEX, otherHex)

@@ -46,7 +46,7 @@ export async function storeOf(org: Org, bindings: Env = env) {
 export const storeBeside = async (org: Org, traceKey: number, bindings: Env = env) =>
   (await storeOf(org, bindings)).in((await placeOf(traceKey)).shard)
 
-/** Creates a tenant with a disputed trace, and functions that analyze it. */
+/** Creates a tenant with a disputed trace, and returns functions that analyze the trace. */
 export async function newDisputed(feedback: object = { rating: 'negative', comment: 'It is 24 months' }, tenant?: Org) {
   const world = await newTrace(tenant)
   const { org, trace_id, id } = world
@@ -82,7 +82,7 @@ export async function storedJob(traceKey: number) {
   return { job: jobs?.results[0], results: results?.results[0]?.count }
 }
 
-/** Delivers a job once, and returns whether it was acknowledged and the delay until its retry. */
+/** Delivers a job once. Returns whether it was acknowledged, and the delay before its retry. */
 export async function deliver(job: Job, bindings: Env = env, { attempts = 1, queue = 'countersign-jobs' } = {}) {
   const message = { id: 'one', timestamp: new Date(), attempts, body: job, ack: vi.fn(), retry: vi.fn() }
   const metadata = { metrics: { backlogCount: 1, backlogBytes: 1 } }

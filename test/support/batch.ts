@@ -8,7 +8,7 @@ export const event = (type: 'trace' | 'span' | 'observation' | 'feedback', body:
 export const sendBatch = (org: Org, events: readonly unknown[], bindings?: Env): Promise<ApiResponse> =>
   org.bearer(bindings).post('/api/v1/batch', { events })
 
-/** Sends a batch that must get a response, and returns its results. */
+/** Sends a batch, and returns its results. Throws if the whole batch is rejected. */
 export async function resultsOf(
   org: Org,
   events: readonly unknown[],

@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers'
 import type { Env } from '../../src/env.ts'
 import type { Ask } from '../../src/rate-limit/window.ts'
 
-/** A request's binding calls and the rows that it wrote. */
+/** How many calls a request made to each binding, and how many rows it wrote. */
 export interface Counts {
   d1RoundTrips: number
   rowsWritten: number
@@ -12,9 +12,9 @@ export interface Counts {
 }
 
 /**
- * Handles each binding call. Returns the result of `call` to let it through. `breakOff` makes D1 fail after it has run
- * the statements of a batch, before it commits them. It's undefined for other calls. `database` is the number of the
- * database that a D1 call goes to.
+ * Handles each binding call. To let a call through, it returns the result of `call`. `breakOff` makes D1 fail after
+ * running the statements in a batch, but before committing them. It's undefined for calls other than batches.
+ * `database` is the number of the database that a D1 call goes to.
  */
 export type Intercept = <T>(
   binding: 'DB' | 'PAYLOADS' | 'RATE_LIMITER' | 'JOBS',
@@ -30,8 +30,9 @@ export interface Statement {
 }
 
 /**
- * Bindings that pass every call to `intercept`. Calls to any database are passed as calls to `DB`. The other functions
- * get each D1 statement, its result, and the SQL of the statements that each call runs.
+ * Bindings that pass every call to `intercept`. Calls to any database are passed as calls to `DB`. `onResult` gets the
+ * result of each D1 statement, `onStatement` gets each statement, and `onRoundTrip` gets the SQL of the statements in
+ * each call.
  */
 export function wrapBindings(
   intercept: Intercept,
@@ -50,7 +51,7 @@ export function wrapBindings(
   }
   const readRaw = async (statement: D1PreparedStatement, number: number) => {
     const rows = await intercept('DB', () => statement.raw(), undefined, number)
-    // raw() doesn't return the cost, so the statement runs again at the same cost.
+    // raw() doesn't report a statement's cost, so the statement runs again with run(), which costs the same.
     if (onResult) onResult(await statement.run())
     return rows
   }
@@ -70,7 +71,7 @@ export function wrapBindings(
         onRoundTrip([sql])
         return runOne(statement, number)
       },
-      // A write must not run twice, so run() returns its rows.
+      // A write must not run twice, so its rows come from run().
       raw: async () => {
         onRoundTrip([sql])
         return /^\s*select/i.test(sql)
@@ -103,7 +104,8 @@ export function wrapBindings(
         return { ...wrapCalls(session, number), getBookmark: () => session.getBookmark() }
       },
     }) as unknown as D1Database
-  // The benchmarks run this file without the rest of the project, so it can't import what finds the shards.
+  // The benchmarks run this file without the rest of the project, so it can't import the function that finds the
+  // shards.
   const shards = Object.entries<unknown>({ ...env }).filter((entry): entry is [string, D1Database] =>
     /^DB_\d+$/.test(entry[0]),
   )
@@ -134,12 +136,12 @@ export function wrapBindings(
           : Reflect.get(namespace, property).bind(namespace),
     }),
     ...(env.JOBS && { JOBS: intercepted('JOBS', env.JOBS, ['send', 'sendBatch']) }),
-    // The queue of events is a queue like any other.
+    // Calls to the queue for events are passed as calls to `JOBS`.
     ...(env.EVENTS && { EVENTS: intercepted('JOBS', env.EVENTS, ['send', 'sendBatch']) }),
   }
 }
 
-/** Fails the first `times` calls of a binding, before or after they take effect. */
+/** Fails the first `times` calls to a binding, before or after they take effect. */
 export function failing(
   binding: string,
   message: string,
@@ -154,7 +156,7 @@ export function failing(
   }
 }
 
-/** Bindings that count their calls, and the counts. */
+/** Bindings that count the calls to them, and the counts. */
 export function countingBindings(): { bindings: Env; counts: Counts } {
   const counts: Counts = { d1RoundTrips: 0, rowsWritten: 0, r2Calls: 0, limiterCalls: 0, queueSends: 0 }
   const counters = {
@@ -175,7 +177,7 @@ export function countingBindings(): { bindings: Env; counts: Counts } {
   return { bindings, counts }
 }
 
-/** Bindings that record every D1 statement, and the SQL of the statements that ran together. */
+/** Bindings that record every D1 statement, and the SQL of the statements in each round trip. */
 export function recordingBindings(): { bindings: Env; statements: Statement[]; roundTrips: string[][] } {
   const statements: Statement[] = []
   const roundTrips: string[][] = []

@@ -1,15 +1,15 @@
 let count = 0
 
-/** A new `trace_id`, as the reference client creates it. */
+/** A new `trace_id` in the reference client's format. */
 export const aTraceId = (): string =>
   `trace_${(count++).toString(16).padStart(6, '0')}${crypto.randomUUID().replaceAll('-', '').slice(0, 16)}`
 
 export const TIME = '2026-11-20T10:00:00.000Z'
 
-/** A time some milliseconds after TIME. */
+/** The time that is this many milliseconds after TIME. */
 export const timeAfter = (milliseconds: number): string => new Date(Date.parse(TIME) + milliseconds).toISOString()
 
-/** A valid body of `POST /api/v1/traces`, with some fields changed. */
+/** A valid body for `POST /api/v1/traces`, with some fields changed. */
 export const aTrace = (fields: object = {}) => ({
   trace_id: aTraceId(),
   name: 'support-answer',
@@ -19,7 +19,7 @@ export const aTrace = (fields: object = {}) => ({
   ...fields,
 })
 
-/** A valid body of `POST /api/v1/observations`. */
+/** A valid body for `POST /api/v1/observations`. */
 export const anObservation = (fields: object = {}) => ({
   trace_id: aTraceId(),
   type: 'output',
@@ -28,7 +28,7 @@ export const anObservation = (fields: object = {}) => ({
   ...fields,
 })
 
-/** A valid body of `POST /api/v1/spans`. */
+/** A valid body for `POST /api/v1/spans`. */
 export const aSpan = (fields: object = {}) => ({
   trace_id: aTraceId(),
   span_id: crypto.randomUUID(),
@@ -39,7 +39,7 @@ export const aSpan = (fields: object = {}) => ({
   ...fields,
 })
 
-/** A valid body of `POST /api/v1/feedback`. */
+/** A valid body for `POST /api/v1/feedback`. */
 export const aFeedback = (fields: object = {}) => ({
   trace_id: aTraceId(),
   rating: 'negative',

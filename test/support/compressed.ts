@@ -10,8 +10,8 @@ export async function compressed(format: Compression, bytes: Uint8Array): Promis
 }
 
 /**
- * A zstd frame (RFC 8878) with 128 KiB blocks of spaces, each of which takes 4 bytes. `windowLog` is the base-2
- * logarithm of its window size.
+ * A zstd frame (RFC 8878) made of 4-byte blocks, each of which decompresses to 128 KiB of spaces. `windowLog` is the
+ * base-2 logarithm of the frame's window size.
  */
 export function zstdSpaces(blocks: number, windowLog = 17): Uint8Array {
   const magic = [0x28, 0xb5, 0x2f, 0xfd]

@@ -15,7 +15,7 @@ export function parseCsv(text: string): string[][] {
   return rows
 }
 
-/** The rows of a CSV file with a header, by column. */
+/** The rows of a CSV file as objects whose keys come from the file's header. */
 export function recordsIn(text: string): Record<string, string>[] {
   const [header = [], ...rows] = parseCsv(text)
   return rows.map(row => {

@@ -8,23 +8,24 @@ import { HOMES } from '../../src/store/schema/homes.ts'
 import { aTrace, aTraceId } from './builders.ts'
 
 /*
- * The tests' own view of what's stored. With shards, a statement goes to each database that has its tables, and the
- * rows of all of them come back. The Worker never uses this: there, a statement in the wrong database must fail.
+ * The tests' own view of what's stored. If there are shards, a statement runs in each database that has its tables, and
+ * the result has the rows from all of them. The Worker never uses this. In the Worker, a statement that's sent to the
+ * wrong database must fail.
  */
 
 const shards = boundShards(env).map(shard => databaseOf(env, shard))
 
-/** All databases, the control database first. */
+/** All databases, starting with the control database. */
 export const databases: readonly D1Database[] = [env.DB, ...shards]
 
 /** Whether the suites run with several databases. */
 export const isSharded = shards.length > 0
 
-/** The database that a new project's traces with this read id are in. */
+/** The database that has the trace with this read id, if the trace's project is new. */
 export const databaseOfTrace = (id: string): D1Database =>
   databaseOf(env, isSharded ? shardOf(id, { from: 0, shards: boundShards(env) }) : 0)
 
-/** A valid body of `POST /api/v1/traces` for a new trace that's in the same database as the trace with this read id. */
+/** A valid `POST /api/v1/traces` body for a new trace that's in the same database as the trace with this read id. */
 export async function aTraceBeside(id: string, { id: projectId }: { id: string }, fields: object = {}) {
   for (;;) {
     const trace = aTrace(fields)
@@ -38,7 +39,7 @@ export const tracesTogether = async (project: { id: string }, count: number, fie
   return Promise.all(Array.from({ length: count }, () => aTraceBeside(beside, project, fields)))
 }
 
-/** The database that has a trace, and its number. */
+/** The database that has a trace, and the database's number. */
 export async function placeOf(traceKey: unknown): Promise<{ shard: number; database: D1Database }> {
   for (const [index, database] of shards.entries()) {
     const found = await database.prepare('select 1 from traces where key = ?').bind(traceKey).first()
@@ -50,7 +51,7 @@ export async function placeOf(traceKey: unknown): Promise<{ shard: number; datab
 /** The field of a job that says which database has a trace. */
 export const jobPlace = async (traceKey: unknown) => inShard((await placeOf(traceKey)).shard)
 
-/** Copies what tests themselves changed in the control database. */
+/** Copies the changes that tests made directly in the control database to the other databases. */
 export async function copyNow(): Promise<void> {
   if (isSharded) await followShards(env, Date.now())
 }
@@ -108,7 +109,7 @@ class StatementOfAll {
   }
 }
 
-/** The sum of rows of counts. */
+/** Adds up rows of counts, column by column. */
 const added = <Row extends object>(rows: readonly Row[]): Row =>
   rows.reduce(
     (sum, row) =>
@@ -126,7 +127,7 @@ const all = {
   },
 }
 
-/** The stored rows, wherever they are. */
+/** Reads and changes stored rows, no matter which databases have them. */
 export const stored: Pick<D1Database, 'prepare' | 'batch'> = isSharded
   ? (all as unknown as Pick<D1Database, 'prepare' | 'batch'>)
   : env.DB

@@ -71,7 +71,7 @@ export const aLog = (given: GivenLog = {}): TelemetryLog => ({
 
 const LOG_FIELDS = new Set(['traceId', 'spanId', 'timeNs', 'eventName', 'body'])
 
-/** The fields that a convention reads from a span, and the attributes that it left unread. */
+/** The fields that a convention reads from a span, and the attributes that it leaves unread. */
 export function readAs(
   convention: Convention,
   span: TelemetrySpan,

@@ -18,7 +18,10 @@ export interface SubjectDraft {
   isCompleted?: boolean
 }
 
-/** A trace with feedback and reviews. Span ids are step ids, the root's is `root`, and the default user is `ann`. */
+/**
+ * A trace with feedback and reviews. Each span's id is its step's id, the root's id is `root`, and the default user is
+ * `ann`.
+ */
 export function aDisagreement({
   root = {},
   steps = {},

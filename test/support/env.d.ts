@@ -8,12 +8,15 @@ declare global {
       /** Settings for test/fuzz. Empty by default. */
       FUZZ_SECONDS: string
       FUZZ_SEED: string
-      /** If not empty, test/endpoints/faults.test.ts tries all faults at all calls instead of a fifth of them. */
+      /**
+       * If this isn't empty, test/endpoints/faults.test.ts tries every fault at every call, not just a fifth of these
+       * cases.
+       */
       ALL_FAULTS: string
       /** The databases that test/support/replicas.ts uses as replicas of DB, DB_1, and so on. */
       REPLICA: D1Database
       [replica: `REPLICA_${number}`]: D1Database | undefined
-      /** If not empty, each file runs with a replica that is this many transactions behind. */
+      /** If this isn't empty, each test file runs with replicas that are this many transactions behind. */
       REPLICA_LAG: string
     }
   }

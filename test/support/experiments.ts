@@ -4,7 +4,7 @@ import { jobPlace, stored } from './database.ts'
 import { newOrg, type Org } from './org.ts'
 import { newReviewed } from './reviews.ts'
 
-/** The step whose dataset experiments run on. */
+/** Experiments run on this step's dataset. */
 export const STEP = 'generate-answer'
 
 /** An example to import, with the split that its item gets. */
@@ -39,7 +39,7 @@ export async function newBench(examples: readonly Example[] = [], tenant?: Org) 
   const ids = await add(examples)
   const draft = (body: object = {}) => ({ projectSlug: 'support', datasetId, runner: 'client', ...body })
   const post = (body: object = {}) => org.owner.post('/api/experiments', draft(body))
-  /** Begins an experiment, and returns functions that work on it. */
+  /** Starts an experiment, and returns functions that work on it. */
   const begin = async (body: object = {}) => {
     const created = await post(body)
     if (created.status !== 201) throw new Error(JSON.stringify(created.body))
@@ -75,7 +75,7 @@ export function experimentOf(org: Org, id: string) {
   }
 }
 
-/** A span of the step with an output, in a trace of its own. */
+/** A span of `STEP` that has an output, in its own trace. */
 export async function newStep(
   org: Org,
   { output = { answer: 12 }, input = { question: crypto.randomUUID() }, metadata = {} }: StepFields = {},
@@ -99,7 +99,7 @@ export const keysOf = async (traceId: string) =>
     .bind(traceId)
     .first<{ key: number; organization_key: number }>()
 
-/** Deletes a trace and purges it, twice, because a queue may deliver a job twice. */
+/** Deletes a trace, and purges it twice, because a queue may deliver a job twice. */
 export async function purgeTrace(org: Org, traceId: string): Promise<number> {
   const row = await keysOf(traceId)
   if (!row) throw new Error('no such trace')

@@ -9,7 +9,7 @@ interface Line {
   [field: string]: unknown
 }
 
-/** The items of a file of JSON lines. Throws if its last line is wrong. */
+/** The items in a JSONL file. Throws if the file's last line is wrong. */
 export function itemsIn(text: string): Line[] {
   const lines: Line[] = text
     .trimEnd()
@@ -20,7 +20,7 @@ export function itemsIn(text: string): Line[] {
   return lines
 }
 
-/** The contents of all of an export's files. The path may contain the first file's cursor. */
+/** The contents of all files in an export. The path may contain a cursor for the first file. */
 export async function allFiles(org: Org, path: string): Promise<string[]> {
   const files: string[] = []
   for (let next: string | undefined = path; next !== undefined; ) {

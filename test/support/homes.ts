@@ -2,7 +2,7 @@ import { HOMES } from '../../src/store/schema/homes.ts'
 
 /* Finds the statements and batches that need both a trace's database and the control database. */
 
-/** A statement's tables: what it writes and everything that it uses. */
+/** A statement's tables: the one that it writes, and all that it uses. */
 interface Tables {
   written: string | undefined
   used: readonly string[]
@@ -26,15 +26,15 @@ function tablesOf(sql: string): Tables {
 const tablesIn = (tables: readonly (string | undefined)[], ...homes: string[]): string[] =>
   tables.filter(table => table !== undefined).filter(table => homes.includes(HOME_OF.get(table) ?? ''))
 
-/** The tables that a statement or batch mixes. Undefined if one database is enough. */
+/** Lists a statement's or batch's tables from different databases. Undefined if one database is enough. */
 const mixOf = (kind: string, trace: readonly string[], control: readonly string[]): string | undefined =>
   trace.length > 0 && control.length > 0 ? `${kind}: ${unique(trace)} with ${unique(control)}` : undefined
 
 const unique = (tables: readonly string[]): string => [...new Set(tables)].sort().join(', ')
 
 /**
- * The tables that the statements in a round trip mix, each statement by itself and all of them together. In a batch,
- * only the writes have to be in one database.
+ * Lists a round trip's tables from different databases: those that a single statement uses, and those that its
+ * statements write together. Only the writes in a batch have to be in one database.
  */
 export function mixesOf(statements: readonly string[]): string[] {
   const each = statements.map(tablesOf)

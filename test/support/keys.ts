@@ -3,7 +3,7 @@ import { client, type Org } from './org.ts'
 
 const LIST = '/api/traces?projectSlug=support'
 
-/** Stops this isolate's clock at a time. */
+/** Stops this isolate's clock at the given time. */
 export const setTime = (now: number) => vi.useFakeTimers({ toFake: ['Date'], now })
 
 /** The status that a request with a key gets from this isolate, which may have cached the key. */

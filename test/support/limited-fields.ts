@@ -27,7 +27,7 @@ export interface Field {
   /** The field's path in error messages. */
   path: string
   max: number
-  /** How the error states the limit, if it doesn't contain `max`. */
+  /** How the error message states the limit, if it doesn't contain `max`. */
   says?: string
   make: (character: string, size: number) => Json
   send: (place: Place, value: Json) => Promise<ApiResponse>
@@ -132,7 +132,7 @@ const versionsOf = (kind: 'prompts' | 'knowledge-docs') => async (place: Place) 
 const sendVersion = (kind: 'prompts' | 'knowledge-docs', name: string) => async (place: Place, value: Json) =>
   place.org.owner.post(`/api/${kind}/${await textOf(place, kind)}/versions`, { content: 'C', [name]: value })
 
-/** The values of a column in organizations whose slug starts with the place's. */
+/** The values of a column in organizations whose slug starts with the slug of the place's organization. */
 const organizations =
   (column: 'slug' | 'name') =>
   async ({ org }: Place) =>

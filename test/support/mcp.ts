@@ -31,9 +31,9 @@ export async function connect(key: string, versionNegotiation: VersionNegotiatio
 interface ToolAnswer {
   response: ApiResponse
   isError: boolean
-  /** The text form. */
+  /** The answer as text. */
   text: string
-  /** The structured form. */
+  /** The answer as structured data. */
   // Tests use it to read responses from every endpoint.
   // biome-ignore lint/suspicious/noExplicitAny: a typed one would repeat every schema
   structured: any
@@ -56,7 +56,7 @@ export function agentOf(key: string, bindings: Env = env) {
   }
 }
 
-/** Valid arguments for a tool in a world: those of its endpoint's sample. */
+/** Valid arguments for a tool in a world. They come from the sample for the tool's endpoint. */
 export function argumentsFor(tool: Tool, world: World): Record<string, unknown> {
   const { contract } = tool.endpoint
   const sample = sampleOf(contract)

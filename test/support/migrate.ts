@@ -23,10 +23,10 @@ const isEmptied = async (database: D1Database) =>
   (await database.prepare("select 1 from sqlite_master where name in ('traces', 'projects')").first()) === null
 const isEmpty = async () => (await Promise.all([env.DB, ...shards, ...replicas].map(isEmptied))).every(Boolean)
 
-// A job that's still running from the last file may reopen the database during the deletion, which then leaves it
-// behind.
+// A job from the previous file may still be running and reopen a database during the deletion, which then doesn't
+// delete that database.
 for (let attempt = 0; attempt === 0 || (attempt < 10 && !(await isEmpty())); attempt++) await reset()
 await Promise.all([env.DB, ...shards].map(migrate))
-// Before anything else is written, so the replicas get it.
+// This comes before all other writes, so that the replicas get every write.
 if (env.REPLICA_LAG !== '') await replicate(Number(env.REPLICA_LAG))
 if (shards.length > 0) await separateHomes()

@@ -21,7 +21,7 @@ interface Fields {
 
 export const PRICED = { ATTRIBUTION_INPUT_PRICE: '1', ATTRIBUTION_OUTPUT_PRICE: '10' }
 
-/** A dataset, a prompt, and a provider with these replies, and functions that have the model run experiments. */
+/** A dataset, a prompt, a provider with these replies, and functions that run experiments with the model. */
 export async function newModelBench(replies: readonly Reply[], fields: Fields = {}) {
   const { items = 3, expected = 'Yes', prompt = 'Answer the question: {{input.question}}', outputSchema } = fields
   const inputs = fields.inputs ?? Array.from({ length: items }, (_, number) => ({ question: `Question ${number}` }))
@@ -41,7 +41,7 @@ export async function newModelBench(replies: readonly Reply[], fields: Fields = 
   const { bindings, sent } = withMessages(provided)
   const owner = org.clientOf(org.ownerKey, bindings)
   const post = (body: object = {}) => owner.post('/api/experiments', bench.draft({ runner: 'model', ...body }))
-  /** Delivers the jobs that were sent, and those that they send in turn, up to `most`. */
+  /** Delivers up to `most` jobs: those that were sent, and those that they send in turn. */
   const deliverAll = async (most = 100, using: Env = bindings) => {
     let delivered = 0
     for (let job = takeJob(sent); job && delivered < most; job = takeJob(sent), delivered++) {
@@ -64,10 +64,10 @@ export async function newModelBench(replies: readonly Reply[], fields: Fields = 
     post,
     begin,
     deliverAll,
-    /** Runs an experiment once, with short times. */
+    /** Runs an experiment's job once. By default, it waits only briefly before a retry. */
     runOnce: async (id: string, times = { callMs: 20_000, retryMs: 1 }, using: Env = bindings) =>
       runModelJob(using, await storeOf(org, using), { kind: 'run_experiment', subject: id }, runExperiment(times)),
-    /** Begins an experiment, runs it, and returns its report and its items. */
+    /** Starts an experiment, runs it, and returns its report and its items. */
     runAll: async (body: object = {}) => {
       const experiment = await begin(body)
       await deliverAll()

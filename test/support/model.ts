@@ -31,7 +31,7 @@ export const aStep = (fields: Partial<Step> = {}): Step => ({
   ...fields,
 })
 
-/** A disputed support answer. It says 12 months' warranty, but the doc and the reviewer say 24. */
+/** A disputed support answer. It says that the warranty lasts 12 months, but the doc and the reviewer say 24. */
 export const aSubject = (fields: Partial<Subject> = {}): Subject => ({
   receivedAt: AT,
   timestamp: AT,
@@ -71,7 +71,7 @@ export const aFinding: Finding = {
   strength: 0.9,
 }
 
-/** A model's correct answer to `aSubject`, whose spans it knows as `root`, `s1` (retrieve), and `s2` (write). */
+/** A model's correct answer about `aSubject`. It refers to the spans as `root`, `s1` (retrieve), and `s2` (write). */
 export const anAnswer = (fields: object = {}) => ({
   quotes: [{ span_id: 's1', path: 'output.chunks[0].text', quote: 'a warranty of 24 months' }],
   reasoning: 'The chunk says 24 months. The answer says 12.',
@@ -85,7 +85,7 @@ export const anAnswer = (fields: object = {}) => ({
   ...fields,
 })
 
-/** The error types of every deployment. */
+/** The error types that every deployment has. */
 export async function theErrorTypes(): Promise<ErrorType[]> {
   const { results } = await stored.prepare('select error_type, id, name, category, rule from error_types').all<{
     error_type: string
@@ -97,7 +97,7 @@ export async function theErrorTypes(): Promise<ErrorType[]> {
   return results.map(({ error_type, ...rest }) => ({ errorType: error_type, ...rest }))
 }
 
-/** A provider with these answers, and the settings for it. */
+/** A provider with these replies, and bindings with the settings for it. */
 export async function aProvider(replies: readonly Reply[], settings: Partial<Env> = {}) {
   const session = `${inject('modelServer')}/${crypto.randomUUID()}`
   await fetch(`${session}/replies`, { method: 'PUT', body: JSON.stringify(replies) })
@@ -121,7 +121,9 @@ interface Asking {
   reserveCall?: () => Promise<void>
 }
 
-/** Asks a model with these answers about `aSubject`. Returns its answer or the error, and the requests that it got. */
+/**
+ * Asks a model with these replies about `aSubject`. Returns its answer or the error, and the requests that it received.
+ */
 export async function askModelThat(replies: readonly Reply[], asking: Asking = {}) {
   const { subject = aSubject(), findings = [aFinding], settings, callMs } = asking
   const { signal = new AbortController().signal } = asking

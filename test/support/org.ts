@@ -29,7 +29,7 @@ export async function send(request: Request, bindings: Env = env): Promise<ApiRe
 export async function sendIn(context: ExecutionContext, request: Request, bindings: Env): Promise<ApiResponse> {
   const response = await answer(withBookmark(request), bindings, context)
   keepBookmark(response)
-  // `text()` warns about media types that it doesn't know.
+  // `text()` warns about media types that it doesn't recognize.
   const text = new TextDecoder().decode(await response.arrayBuffer())
   const isFile = response.headers.has('content-disposition')
   const body = isFile ? text : text === '' ? undefined : JSON.parse(text)
@@ -39,7 +39,7 @@ export async function sendIn(context: ExecutionContext, request: Request, bindin
 
 export type Client = ReturnType<typeof client>
 
-/** A client that sends a key in one of the headers. */
+/** A client that sends these headers, one of which may contain a key. */
 export function client(headers: Record<string, string>, bindings: Env = env, transport = send) {
   const call =
     (method: string) =>
@@ -57,10 +57,10 @@ export function client(headers: Record<string, string>, bindings: Env = env, tra
 
 export const admin = (bindings: Env = env) => client({ authorization: `Bearer ${env.ADMIN_TOKEN}` }, bindings)
 
-/** The email of the reviewer in each world. */
+/** The email address of each world's reviewer. */
 export const REVIEWER_EMAIL = 'reviewer@example.com'
 
-/** A fresh tenant, which is an organization with a project, a key with all rights, and a key for the project. */
+/** A new tenant: an organization with a project, a key with all rights, and a key for the project. */
 export async function newOrg() {
   const slug = `org-${crypto.randomUUID()}`
   const created = await admin().post('/api/orgs', { slug, name: 'Test' })
@@ -78,7 +78,9 @@ export async function newOrg() {
     id: created.body.id,
     slug,
     project,
-    /** The user that `newWorld` creates, or '' before that. Keys act for this user only if a test sets it. */
+    /**
+     * The user that `newWorld` creates, or '' before it does. A key acts for this user only if a test asks for that.
+     */
     userId: '',
     ownerKey,
     owner,
@@ -94,7 +96,7 @@ export async function newOrg() {
 export type Org = Awaited<ReturnType<typeof newOrg>>
 
 /**
- * Checks that a response matches its contract in its status and its body. This runs for every response in every test.
+ * Checks that a response's status and body match the endpoint's contract. This runs for every response in every test.
  */
 function checkAgainstContract(request: Request, status: number, body: unknown): void {
   if (request.method === 'HEAD' || request.method === 'OPTIONS') return
@@ -109,7 +111,7 @@ function checkAgainstContract(request: Request, status: number, body: unknown): 
   }
 }
 
-/** The errors of endpoint families that have formats of their own. */
+/** The error bodies of endpoint families that have their own formats. */
 const ERROR_BODIES: Readonly<Record<string, v.GenericSchema<unknown, unknown>>> = {
   otlp: StatusBody,
   mcp: v.union([ErrorBody, RpcErrorBody]),
@@ -126,5 +128,5 @@ function findContract(request: Request): Contract | undefined {
   return routes.find(({ contract, pattern }) => contract.method === request.method && pattern.test(pathname))?.contract
 }
 
-/** The message of an error in the format of either interface. */
+/** An error's message, whether the body has the API's format or OTLP's. */
 export const messageOf = ({ body }: ApiResponse): string => body.error ?? body.message

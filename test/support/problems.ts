@@ -15,7 +15,7 @@ export interface Blame {
   confidence?: number
 }
 
-/** Stores an engine's answer on a trace the way a run does, with negative feedback as the reason for it. */
+/** Stores negative feedback on a trace, and then an engine's answer, the way a run does. */
 export async function blame(org: Org, trace: { id: string; trace_id: string }, answer: Blame): Promise<void> {
   await org.ingest.post('/api/v1/feedback', aFeedback({ trace_id: trace.trace_id, rating: 'negative' }))
   await addAnswer(org, trace.id, answer)

@@ -4,7 +4,7 @@ declare module 'vitest' {
   export interface ProvidedContext {
     /** The random seed that property tests start from. */
     propertySeed: number
-    /** Each property's number of runs, as a multiple of the runs in an ordinary `npm test`. */
+    /** The number of runs for each property, as a multiple of the number in an ordinary `npm test`. */
     propertyRuns: number
   }
 }

@@ -2,7 +2,7 @@
 export interface ReceiverReport {
   /** The paths of the requests, in order. */
   paths: string[]
-  /** Whether the connection of an endless response was closed. */
+  /** Whether the connection for an endless response was closed. */
   isClosed: boolean
 }
 

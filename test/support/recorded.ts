@@ -4,7 +4,7 @@ import type { JsonObject } from '../../src/domain/json.ts'
 
 /** A client's recorded request, with its headers and body exactly as sent. */
 export interface Recorded {
-  /** The client and the encoding. `quirks` are written by hand from the specification. */
+  /** The client and the encoding. The requests in `quirks` were written by hand from the specification. */
   directory: string
   file: string
   signal: 'traces' | 'logs' | 'metrics'
@@ -43,8 +43,8 @@ const decompressed = (bytes: Uint8Array, encoding: 'gzip' | 'deflate'): Response
   new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream(encoding)))
 
 /**
- * The bodies in OTLP/JSON, by directory and file. An independent decoder wrote them at recording time: protobufjs by
- * reflection over all of OpenTelemetry's .proto files.
+ * The bodies as OTLP/JSON, by directory and file. An independent decoder wrote them at recording time: protobufjs,
+ * using reflection on all of OpenTelemetry's .proto files.
  */
 export const recordedDecodes = (): Promise<Record<string, JsonObject>> => decompressed(bytesOf(DECODES), 'gzip').json()
 

@@ -6,27 +6,28 @@ import { migrate } from './migrations.ts'
 
 /*
  * A fake of D1's read replication, because local D1 has none. Each of the test's databases gets one replica, a spare
- * database that is a number of transactions behind: it catches up only as far as a session's bookmark demands. The fake
- * replaces the methods of D1's class, so it sees each write, including those from jobs and from the tests themselves.
+ * database that stays a number of transactions behind, and catches up further only if a session's bookmark demands it.
+ * The fake replaces the methods of D1's class, so it sees every write, including those from jobs and from the tests
+ * themselves.
  *
- * While replication is on, `send` is a client that keeps bookmarks: it sends the newest one it has received. Writes
- * without a session, such as a job's, have no response that could give a client their bookmarks, so these count as
- * received.
+ * While replication is on, `send` acts as a client that keeps bookmarks: it sends the newest bookmark that it has
+ * received. Writes outside a session, such as a job's, have no response that could give a client their bookmarks, so
+ * their bookmarks count as received.
  */
 
 /** A database and its replica. */
 interface Replicated {
-  /** Its name in bookmarks. */
+  /** The database's name in bookmarks. */
   name: string
   primary: D1Database
   replica: D1Database
-  /** The transactions that the primary has committed, in order. A bookmark is the number of transactions seen. */
+  /** The transactions that the primary has committed, in order. A bookmark is a number of these transactions. */
   log: (readonly Statement[])[]
-  /** How many of them the replica has applied. */
+  /** How many of these transactions the replica has applied. */
   applied: number
   /** The newest bookmark that a client has received. */
   received: number
-  /** Run calls one at a time. */
+  /** These run calls one at a time. */
   atPrimary: Queue
   atReplica: Queue
 }
@@ -35,7 +36,7 @@ interface Replication {
   /** How many transactions the replicas are behind, unless a session demands newer data. */
   lag: number
   databases: readonly Replicated[]
-  /** The calls to primaries by reads without a session or by the first read in a session. */
+  /** The number of calls to primaries. Reads outside a session aren't counted. */
   callsToPrimaries: number
   callsToReplicas: number
 }
@@ -50,8 +51,8 @@ const original = {
 }
 
 /**
- * Turns replication on, for the deployment and the test client. The databases must be as the migrations leave them, so
- * call it before anything else in a file.
+ * Turns on replication for the deployment and the test client. Call this before anything else in a file, because the
+ * databases must be exactly as the migrations left them.
  */
 export async function replicate(lag: number): Promise<void> {
   const databases = [0, ...boundShards(env)].map(newReplicated)
@@ -88,7 +89,7 @@ export function stopReplicating(): void {
   Object.assign(prototype, original)
 }
 
-/** Changes how far the replicas are behind. What they have already applied stays. */
+/** Changes how far the replicas are behind. They keep what they have already applied. */
 export function setLag(lag: number): void {
   state().lag = lag
 }
@@ -108,7 +109,7 @@ function state(): Replication {
   return replication
 }
 
-/** A request as a client with bookmarks sends it. */
+/** The request as a client that keeps bookmarks would send it. */
 export function withBookmark(request: Request): Request {
   if (!replication || request.headers.has(BOOKMARK_HEADER)) return request
   const bookmarked = new Request(request)
@@ -117,13 +118,13 @@ export function withBookmark(request: Request): Request {
   return bookmarked
 }
 
-/** Keeps the bookmark of a response. */
+/** Keeps the bookmark from a response. */
 export function keepBookmark({ headers }: Response): void {
   const points = parseBookmark(headers.get(BOOKMARK_HEADER) ?? '')
   for (const each of replication?.databases ?? []) receive(each, Number(points?.get(each.name) ?? 0))
 }
 
-/** Keeps the bookmark of what a request wrote after its response, which had an older one. */
+/** Keeps the bookmark for what a request writes after its response. The response has an older bookmark. */
 export async function keepingLater(work: () => Promise<unknown>): Promise<void> {
   const before = replication?.databases.map(({ log }) => log.length)
   await work()
@@ -136,7 +137,7 @@ function receive(replicated: Replicated, position: number): void {
   replicated.received = Math.max(replicated.received, position)
 }
 
-/** D1's bookmarks sort like text. */
+/** D1's bookmarks sort as text, so these are padded. */
 const bookmarkAt = (position: number): string => String(position).padStart(10, '0')
 
 const READ = /^(\s|--[^\n]*\n)*(select\b|with\b(?!.*\b(insert|update|delete)\b))/is
@@ -169,7 +170,7 @@ function queue(): Queue {
   }
 }
 
-/** Runs statements at the primary. Also returns how new the result is. */
+/** Runs statements on the primary. Also returns how recent the result is. */
 const runAtPrimary = <Result>(
   { primary, log, atPrimary }: Replicated,
   statements: readonly Statement[],
@@ -184,9 +185,9 @@ const runAtPrimary = <Result>(
 
 const APPLIED_AT_ONCE = 200
 
-/** Applies transactions to the replica until it has seen this many. */
+/** Applies transactions to the replica until it has applied `target` of them. */
 async function catchUp(replicated: Replicated, target: number): Promise<void> {
-  // Many at once, because requests wait for this.
+  // Each batch has many transactions, because requests wait for this.
   while (replicated.applied < target) {
     const end = Math.min(replicated.applied + APPLIED_AT_ONCE, target)
     await runBatch(replicated.replica, replicated.log.slice(replicated.applied, end).flat())
@@ -194,7 +195,7 @@ async function catchUp(replicated: Replicated, target: number): Promise<void> {
   }
 }
 
-/** Runs statements at the replica, once it has caught up with `least`. */
+/** Runs statements on the replica once it has caught up with `least`. */
 const runAtReplica = <Result>(
   replicated: Replicated,
   least: number,
@@ -203,14 +204,14 @@ const runAtReplica = <Result>(
 ) =>
   replicated.atReplica(async () => {
     const { log, replica } = replicated
-    // D1 waits for a bookmark that no write has reached, and gives up.
+    // If no write has reached a bookmark, D1 waits for the bookmark and then gives up.
     if (least > log.length) throw new Error('D1_ERROR: the bookmark is ahead of the database')
     state().callsToReplicas++
     await catchUp(replicated, Math.max(least, log.length - state().lag))
     return { result: await run(replica, statements), position: replicated.applied }
   })
 
-/** Runs statements without a session, always at the primary. */
+/** Runs statements outside a session, always on the primary. */
 async function plain<Result>(
   replicated: Replicated,
   statements: readonly Statement[],
@@ -219,12 +220,13 @@ async function plain<Result>(
   if (!isWrite(statements)) return run(replicated.primary, statements)
   const { result, position } = await runAtPrimary(replicated, statements, run)
   receive(replicated, position)
-  // The next request would demand this anyway, but shouldn't spend its time on a test's large amounts of data.
+  // Catch up now. The next request would demand this anyway, but a test may write so much data that copying it would
+  // take up the request's time.
   await replicated.atReplica(() => catchUp(replicated, position))
   return result
 }
 
-/** The calls of one session. The later ones never read older data than the earlier ones. */
+/** The calls in one session. A call never reads older data than the calls before it. */
 class ReplicatedSession implements D1DatabaseSession {
   #position: number | undefined
   readonly #replicated: Replicated
@@ -259,7 +261,7 @@ class ReplicatedSession implements D1DatabaseSession {
   }
 }
 
-/** A statement that remembers what it sends. */
+/** A statement that remembers its SQL and its values. */
 abstract class SentStatement implements D1PreparedStatement {
   readonly sql: string
   readonly values: unknown[]

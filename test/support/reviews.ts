@@ -1,7 +1,7 @@
 import { anObservation, aSpan, aTrace } from './builders.ts'
 import { type ApiResponse, type Client, newOrg, type Org } from './org.ts'
 
-/** Creates a trace whose root span has an output, and functions that review it. */
+/** Creates a trace whose root span has an output, and returns functions that review the output. */
 export async function newReviewed(output: unknown, tenant?: Org) {
   const org = tenant ?? (await newOrg())
   const trace = aTrace()
@@ -29,7 +29,7 @@ export async function newReviewed(output: unknown, tenant?: Org) {
   }
 }
 
-/** Creates a user of the organization with a reviewer's key. */
+/** Creates a user in the organization, and a reviewer's key for the user. */
 export async function reviewerOf(org: Org, email = `${crypto.randomUUID()}@example.com`) {
   const user = (await org.owner.post('/api/users', { email, name: 'Reviewer' })).body
   const draft = { name: 'Reviewer', scopes: ['read', 'review'], userId: user.id }

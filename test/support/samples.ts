@@ -31,7 +31,7 @@ import { type Client, type Org, REVIEWER_EMAIL } from './org.ts'
 import { anExportTo } from './telemetry.ts'
 import { withoutQueue } from './webhooks.ts'
 
-/** The data that samples refer to: a tenant with a trace, an observation, feedback and so on. */
+/** The data that samples refer to: a tenant with a trace, an observation, feedback, and so on. */
 export interface World {
   org: Org
   traceId: string
@@ -127,8 +127,8 @@ const CREATORS: { readonly [Field in Exclude<keyof World, 'org'>]: (org: Org) =>
 }
 
 /**
- * The world with new data in place of what a sample refers to. A call that uses up its data can be repeated this way,
- * at less cost than with a new world.
+ * The world, but with new data in place of the data that a sample refers to. This way, a call that uses up its data can
+ * be repeated at a lower cost than with a new world.
  */
 export async function renew(
   world: World,
@@ -199,7 +199,7 @@ async function newDatasetWithItem(org: Org) {
   return { dataset: await newDataset(org, freshSlug()) }
 }
 
-/** Creates a dataset with an imported example. Each world has its own, because the item's values are large. */
+/** Creates a dataset with an imported example. Each world has its own dataset, because the item's values are large. */
 async function newDataset(org: Org, stepId: string): Promise<World['dataset']> {
   const { id } = (await org.owner.put('/api/datasets', { projectSlug: 'support', stepId })).body
   const example = { id: crypto.randomUUID(), input: { question: large }, expected: { answer: large } }
@@ -232,11 +232,11 @@ async function newView(org: Org) {
 export async function newWebhook(org: Org) {
   const { webhooks } = (await org.owner.get('/api/webhooks?projectSlug=support')).body
   // The number of webhooks is limited, and a tenant may have many worlds, so only the first webhook and the latest ones
-  // stay.
+  // are kept.
   const own = webhooks.filter(({ projectId }: { projectId: string | null }) => projectId !== null)
   for (const { id } of own.slice(1, -6)) await org.owner.delete(`/api/webhooks/${id}`)
   const { id } = (await org.owner.post('/api/webhooks', { ...aWebhook(), projectSlug: 'support' })).body
-  // With a queue, an attempt to send the test event could change its delivery at any time.
+  // If there were a queue, the service could send the test event at any time, which would change its delivery.
   const delivery = (await org.clientOf(org.ownerKey, withoutQueue()).post(`/api/webhooks/${id}/test`)).body
   return { webhook: { id, deliveryId: delivery.id } }
 }
@@ -293,7 +293,7 @@ const freshSlug = () => `slug-${crypto.randomUUID()}`
 const aPrompt = () => ({ projectSlug: 'support', stepId: freshSlug(), content: 'Answer the question.' })
 const aWebhook = () => ({
   id: crypto.randomUUID(),
-  // No network has such a host.
+  // This host doesn't exist on any network.
   url: 'https://hooks.invalid/countersign',
   events: ['span.disputed'],
 })
@@ -359,7 +359,8 @@ const differences: Readonly<Record<string, Partial<Sample>>> = {
   'POST /api/v1/observations': { body: ({ traceId }) => anObservation({ trace_id: traceId }), namesTenants: true },
   'POST /api/v1/feedback': { body: ({ traceId }) => aFeedback({ trace_id: traceId }), namesTenants: true },
   'POST /api/v1/spans': { body: ({ traceId }) => aSpan({ trace_id: traceId }), namesTenants: true },
-  // Only the events refer to the tenant's data, so another tenant's trace fails the event, not the batch.
+  // Only the events refer to a tenant's data. If an event is about another tenant's trace, the event fails, not the
+  // batch.
   'POST /api/v1/batch': { body: () => ({ events: [{ type: 'trace', body: aTrace() }] }) },
   'PUT /api/spans/{spanId}/review': {
     body: () => ({
@@ -369,16 +370,16 @@ const differences: Readonly<Record<string, Partial<Sample>>> = {
       errorType: 'reasoning_error',
     }),
   },
-  // Only the reviews refer to the tenant's data, so another tenant's span fails the review, not the call.
+  // Only the reviews refer to a tenant's data. If a review is of another tenant's span, the review fails, not the call.
   'POST /api/reviews': { body: ({ spanId }) => ({ reviews: [{ spanId, decision: 'accept' }] }) },
-  // A new name each time, because saving the same view again changes nothing.
+  // Use a new name each time, because saving the same view again changes nothing.
   'POST /api/views': { body: () => aView() },
-  // Names the world's webhook, so that a new world makes room for another one.
+  // This refers to the world's webhook, so that `renew` calls `newWebhook`, which makes room for another webhook.
   'POST /api/webhooks': {
     body: ({ webhook }) => ({ ...aWebhook(), projectSlug: 'support', description: `Besides ${webhook.id}` }),
   },
   'PATCH /api/webhooks/{webhookId}': { body: () => ({ description: freshSlug() }) },
-  // Keep the page short: the fault suite fails each R2 read in turn, and every world in the tenant adds items.
+  // Keep the page short, because the fault suite fails each R2 read in turn, and every world in the tenant adds items.
   'GET /api/review-queue': { path: ({ org }) => `/api/review-queue?projectId=${org.project.id}&limit=2` },
   'POST /api/prompts': { body: () => aPrompt() },
   'PUT /api/prompts/{promptId}/active-version': { body: ({ prompt }) => ({ versionId: prompt.draftId }) },
@@ -395,11 +396,11 @@ const differences: Readonly<Record<string, Partial<Sample>>> = {
     path: ({ org }) => `/api/projects/${org.project.id}/error-types/type_${crypto.randomUUID().slice(0, 8)}`,
     body: () => ({ name: 'Late delivery', category: 'Human Error', rule: 'The documents came too late.' }),
   },
-  // A new project each time, because the call replaces the values from the previous call.
+  // Use a new project each time, because the call replaces the values from the previous call.
   'PUT /api/projects/{projectId}/step-names': {
     path: ({ spareProject }) => `/api/projects/${spareProject.id}/step-names`,
   },
-  // The span isn't an item before its review.
+  // The span isn't an item until it's reviewed, so this uses an imported item.
   'GET /api/datasets/{datasetId}/items/{itemId}': {
     path: ({ dataset: { id, itemId } }) => `/api/datasets/${id}/items/${itemId}`,
   },
@@ -410,9 +411,9 @@ const differences: Readonly<Record<string, Partial<Sample>>> = {
   'POST /api/datasets/{datasetId}/items': {
     body: () => ({ items: [{ id: crypto.randomUUID(), input: { question: large }, expected: { answer: large } }] }),
   },
-  // A new tolerance each time, because setting the same evaluator again changes nothing.
+  // Use a new tolerance each time, because setting the same evaluator again changes nothing.
   'PUT /api/datasets/{datasetId}/evaluator': { body: () => ({ type: 'number', tolerance: Math.random() }) },
-  // A new name each time, because the call creates a dataset only once.
+  // Use a new step each time, because a step has only one dataset.
   'PUT /api/datasets': { body: () => ({ projectSlug: 'support', stepId: freshSlug() }) },
   'POST /api/experiments': {
     body: ({ dataset }) => ({
@@ -424,9 +425,9 @@ const differences: Readonly<Record<string, Partial<Sample>>> = {
     }),
     namesTenants: true,
   },
-  // No model wrote the draft.
+  // The path has no `versionId`, because no model wrote the draft.
   'GET /api/problems/{problemId}/suggestion': { path: ({ problem }) => `/api/problems/${problem.id}/suggestion` },
-  // The finished experiment has an output.
+  // Only the finished experiment has an output.
   'GET /api/experiments/{experimentId}/items': {
     path: ({ experiment: { baselineId } }) => `/api/experiments/${baselineId}/items`,
   },
@@ -445,17 +446,17 @@ const differences: Readonly<Record<string, Partial<Sample>>> = {
   'POST /api/experiments/{experimentId}/items/{itemId}/review': {
     path: ({ experiment: { baselineId, itemId } }) => `/api/experiments/${baselineId}/items/${itemId}/review`,
   },
-  // A new name each time, because setting the same gate again has no effect.
+  // Use a new step each time, because setting the same gate again has no effect.
   'PUT /api/projects/{projectId}/gates/{stepId}': {
     path: ({ org }) => `/api/projects/${org.project.id}/gates/${freshSlug()}`,
   },
   'GET /api/projects/{projectId}/gates/{stepId}': { path: ({ gate, prompt }) => `${gate}?versionId=${prompt.draftId}` },
   'DELETE /api/projects/{projectId}/gates/{stepId}': { path: ({ gate }) => gate },
-  // A new name each time, for the same reason.
+  // Use a new step each time, for the same reason.
   'PUT /api/projects/{projectId}/guidelines/{stepId}': {
     path: ({ org }) => `/api/projects/${org.project.id}/guidelines/${freshSlug()}`,
   },
-  // A new share each time, for the same reason.
+  // Use a new share each time, for the same reason.
   'PUT /api/projects/{projectId}/review-policy': { body: () => ({ steps: { sampled: { sample: Math.random() } } }) },
   'PATCH /api/problems/{problemId}': { body: () => ({ note: `Changed ${crypto.randomUUID()}` }) },
   'PATCH /api/api-keys/{keyId}': { body: () => ({ name: `Renamed ${crypto.randomUUID()}` }) },
@@ -468,7 +469,7 @@ const differences: Readonly<Record<string, Partial<Sample>>> = {
   'POST /api/api-keys': { body: (_, scopes = ['read']) => ({ name: 'Sample', scopes }) },
 }
 
-/** A valid request to an endpoint: its contract's example, in a world. */
+/** A valid request to an endpoint: its contract's example, with a world's data. */
 export function sampleOf(contract: Contract): Sample {
   const { method, path, family, example } = contract
   if (family === 'otlp') return { path: () => path, body: () => anExportTo(path), namesTenants: false }

@@ -5,7 +5,7 @@ import { type ApiResponse, type Client, client } from './org.ts'
 /** The origin that browsers send from the service's own pages. */
 export const ORIGIN = 'https://countersign.test'
 
-/** A signed-out page with its own IP address, because sign-ins are limited by address. */
+/** A signed-out page with its own IP address, because the number of sign-ins from an address is limited. */
 export const visitor = (bindings: Env = env) =>
   client({ origin: ORIGIN, 'cf-connecting-ip': crypto.randomUUID() }, bindings)
 

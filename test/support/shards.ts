@@ -5,7 +5,7 @@ import { HOMES } from '../../src/store/schema/homes.ts'
 
 /**
  * Makes the test's databases as strict as homes.ts: DB has no tables for traces, and the shards have none of the
- * control database's tables. So a statement fails if it's sent to the wrong database. Also has new projects use both
+ * control database's tables. So a statement fails if it's sent to the wrong database. Also makes new projects use both
  * shards.
  */
 export async function separateHomes(): Promise<void> {

@@ -7,8 +7,8 @@ import { factsOf } from '../../src/otlp/trace-facts.ts'
 import { twinsIn } from '../../src/otlp/twins.ts'
 
 /*
- * Renders traces as a page for people, with each trace's name and fields, and then its steps as a tree with the values
- * that a reviewer sees. Ids and times are left out, because they differ from run to run.
+ * Renders traces as a page for people to read. It shows each trace's name and fields, and then its steps as a tree with
+ * the values that a reviewer sees. Ids and times are left out, because they differ from run to run.
  */
 
 /** A client's telemetry. */
@@ -73,7 +73,7 @@ export const stepsIn = (traces: readonly ShownTrace[]): ShownStep[] => {
   return all(traces.flatMap(({ steps }) => steps))
 }
 
-/** The traces as text. If there are more than 100 steps, only those of the pipeline are included. */
+/** The traces as text. If there are more than 100 steps, only the pipeline's steps are included. */
 export function pageOf(traces: readonly ShownTrace[]): string {
   const isLong = stepsIn(traces).length > 100
   const shown = isLong
@@ -113,7 +113,7 @@ function stepLines({ kind, stepId, input, output, state, metadata, steps }: Show
 
 const OF_EVERY_SPAN = new Set(['span_name', 'span_kind', 'duration_ms', 'end_time', 'scope'])
 
-/** The distinct keys, without their indices. */
+/** The distinct keys, with `N` in place of each index. */
 const patterns = (keys: readonly string[]): string =>
   [...new Set(keys.map(key => key.replaceAll(/\.\d+(?=\.|$)/g, '.N')))].toSorted().join(', ')
 
@@ -131,7 +131,7 @@ function lines(value: Json, depth: number): string[] {
   return Object.entries(value).flatMap(([key, item]) => underKey(`${indent}${key}:`, item, depth))
 }
 
-/** Puts a value on the line of its key if it fits. */
+/** Puts a value on the same line as its key if it fits. */
 function underKey(key: string, value: Json, depth: number): string[] {
   if (typeof value !== 'object' || value === null) return [`${key} ${scalar(value)}`]
   const text = shortJson(value)
@@ -148,7 +148,7 @@ const shortJson = (value: Json): string => {
   return fields.length === 0 ? '{}' : `{ ${fields.join(', ')} }`
 }
 
-/** Strings are quoted to distinguish them from numbers and to show JSON in them. Long ones are shortened. */
+/** Strings are quoted to distinguish them from numbers and to show JSON in them. Long strings are shortened. */
 function scalar(value: Json): string {
   if (typeof value !== 'string') return String(value)
   const { length } = value

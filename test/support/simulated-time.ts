@@ -1,6 +1,6 @@
 import { vi } from 'vitest'
 
-/** Which platform calls are in flight while time is simulated. */
+/** Tracks the platform calls that are in flight while time is simulated. */
 export class Flight {
   #underWay = 0
   #hangs = false
@@ -31,7 +31,7 @@ export class Flight {
 const STEP_MS = 250
 
 /**
- * Advances the time while `response` waits only for timers. Unless a call hangs, it advances in small steps, because
+ * Advances the time while `response` waits only for timers. Unless a call hangs, time advances in small steps, because
  * work between calls may be slow on a busy machine, and an earlier request's timer may be far in the future.
  */
 export async function passTime<T>(response: Promise<T>, flight: Flight): Promise<T> {
@@ -39,11 +39,11 @@ export async function passTime<T>(response: Promise<T>, flight: Flight): Promise
   const watched = response.finally(() => {
     isSettled = true
   })
-  // Whoever awaits the result handles its error.
+  // The caller that awaits the result handles its error.
   watched.catch(() => {})
   for (let idle = 0; !isSettled; ) {
     await scheduler.wait(1)
-    // Reading an R2 object's body after the call isn't a call, and finishes immediately.
+    // Reading an R2 object's body after the call doesn't count as a call, but finishes immediately.
     idle = flight.isWaiting ? idle + 1 : 0
     if (idle <= 3 || vi.getTimerCount() === 0) continue
     const step = flight.isHanging ? null : setTimeout(() => {}, STEP_MS)

@@ -7,10 +7,10 @@ const dashed = (hex: string, version: number): string =>
 
 const hashed = (text: string): string => hash('sha256', text, 'hex')
 
-/** A span's id by its number, in each form that clients use. */
+/** Creates a span's id from its number, in each form that clients use. */
 export const ID_KINDS: Record<string, (index: number) => string> = {
   consecutive: index => dashed(digits(index, 32), 4),
-  'counted in front': index => dashed(digits(index, 8).padEnd(32, '0'), 4),
+  'counter at the start': index => dashed(digits(index, 8).padEnd(32, '0'), 4),
   'version 1': index => {
     const time = digits(0x1ef0_0000_0000_00n + BigInt(index) * 10_000n, 15)
     return dashed(`${time.slice(7)}${time.slice(3, 7)}1${time.slice(0, 3)}9abc0123456789ab`, 1)

@@ -16,7 +16,7 @@ export interface StoredVote {
   isSampled?: boolean
 }
 
-/** Stores a span with votes on its output, with times and policies that calls couldn't produce. */
+/** Stores a span with votes on its output. The votes can have times and policies that API calls couldn't produce. */
 export async function newWithVotes(org: Org, votes: readonly StoredVote[], stepId = 'answer') {
   const reviewed = await newReviewed({ answer: 'A' }, org)
   const { spanId } = reviewed

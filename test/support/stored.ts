@@ -3,12 +3,12 @@ import { boundShards, databaseOf } from '../../src/store/core/store.ts'
 
 const databases = [env.DB, ...boundShards(env).map(shard => databaseOf(env, shard))]
 
-/** The columns of each table, whichever database has it. */
+/** The columns of each table in all databases. */
 export async function columnsOfTables(): Promise<Map<string, string[]>> {
   return new Map((await Promise.all(databases.map(columnsIn))).flatMap(columns => [...columns]))
 }
 
-/** The columns of each table of a database. */
+/** The columns of each table in a database. */
 export async function columnsIn(database: D1Database): Promise<Map<string, string[]>> {
   const { results } = await database
     .prepare(
@@ -22,12 +22,12 @@ export async function columnsIn(database: D1Database): Promise<Map<string, strin
   return columns
 }
 
-/** The number of rows in each table and of objects in R2, which a rejected request must not change. */
+/** The number of rows in each table, and the number of objects in R2. A rejected request must not change them. */
 export async function storedCounts(): Promise<Record<string, number>> {
   const counts: Record<string, number> = { objects: (await env.PAYLOADS.list()).objects.length }
   for (const database of databases) {
     const tables = [...(await columnsIn(database)).keys()]
-    // A batch with a statement for each table takes twice as long.
+    // A batch with a statement for each table would take twice as long.
     const counted = tables.map(name => `(select count(*) from "${name}") as "${name}"`).join(', ')
     const rows = await database.prepare(`select ${counted}`).first<Record<string, number>>()
     for (const [table, count] of Object.entries(rows ?? {})) counts[table] = (counts[table] ?? 0) + count

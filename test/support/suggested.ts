@@ -15,7 +15,9 @@ export const PROMPT = 'You answer customers.\nBe brief.\nQuestion: {{input.quest
 /** A model's valid answer. */
 export const SUGGESTED: Reply = { answer: { changes: [aChange()] } }
 
-/** A tenant with a prompt, and a problem in its step with corrected outputs, of which `examples` are in `train`. */
+/**
+ * A tenant with a prompt and a problem in the prompt's step. The problem has `examples` corrected outputs in `train`.
+ */
 export async function newSuggestible({ examples = 1, org }: { examples?: number; org?: Org } = {}) {
   const tenant = org ?? (await newOrg())
   const { project, owner } = tenant
@@ -24,7 +26,7 @@ export async function newSuggestible({ examples = 1, org }: { examples?: number;
   const problemId = await problemUuid(project.id, { stepId: STEP, errorType: TYPE, docSlug: '' })
   const datasetId = await datasetUuid(project.id, STEP)
   const path = `/api/problems/${problemId}/suggestion`
-  /** Corrects an output of the step. The item goes to a split. */
+  /** Corrects an output of the step, and puts its item in a split. */
   const correct = async (
     fields: object = {},
     { split = 'train', ...decision }: { split?: string; [field: string]: unknown } = {},

@@ -6,7 +6,7 @@ import { newOrg, type Org } from './org.ts'
 export const aHexTraceId = (): string => crypto.randomUUID().replaceAll('-', '')
 export const aHexSpanId = (): string => aHexTraceId().slice(16)
 
-/** A time some milliseconds after TIME, in nanoseconds as in OTLP/JSON. */
+/** The time that is this many milliseconds after TIME, in nanoseconds, as in OTLP/JSON. */
 export const nanosecondsAfter = (milliseconds: number): string =>
   String(BigInt(Date.parse(TIME) + milliseconds) * 1_000_000n)
 
@@ -70,7 +70,7 @@ export const aLogExport = (logRecords: readonly object[]) => ({
   resourceLogs: [{ resource: { attributes: [] }, scopeLogs: [{ scope: { name: 'test' }, logRecords }] }],
 })
 
-/** A user's message as a log record, with or without a span. */
+/** A user's message as a log record. */
 export const aMessage = (fields: object = {}) => ({
   traceId: aHexTraceId(),
   spanId: aHexSpanId(),
@@ -87,7 +87,7 @@ export function anExportTo(path: string): object {
   return anExport([anExportedSpan()])
 }
 
-/** Creates a tenant, and functions that send and read one OpenTelemetry trace. */
+/** Creates a tenant, and returns functions that send and read one OpenTelemetry trace. */
 export async function newRun() {
   const org = await newOrg()
   const traceId = aHexTraceId()

@@ -6,11 +6,11 @@ import type { ApiResponse, Client, Org } from './org.ts'
 export interface KindOfText {
   kind: TextKind
   path: string
-  /** The list's field in the response. */
+  /** The response field that contains the list. */
   list: 'prompts' | 'knowledgeDocs'
   /** The field for a prompt's or doc's name in its project. */
   named: 'stepId' | 'slug'
-  /** Fields of a new prompt or doc besides its project, name and content. */
+  /** Fields of a new prompt or doc besides its project, name, and content. */
   more: object
   itemFields: string[]
   detailFields: string[]
@@ -60,7 +60,7 @@ export const aText = ({ named, more }: KindOfText, name: string, fields: object 
   ...fields,
 })
 
-/** Creates a prompt or doc, and functions that call the API for it. */
+/** Creates a prompt or doc, and returns functions that call the API for it. */
 export async function newText(kind: KindOfText, org: Org, name = 'answer', fields: object = {}) {
   const created = await org.owner.post(kind.path, aText(kind, name, fields))
   if (created.status !== 201) throw new Error(`${kind.path} returned ${created.status}: ${created.body.error}`)
@@ -69,7 +69,7 @@ export async function newText(kind: KindOfText, org: Org, name = 'answer', field
     created: created.body,
     id: String(created.body.id),
     path,
-    /** Adds a version, which is active unless the body says otherwise. */
+    /** Adds a version, which becomes active unless the body says otherwise. */
     add: (body: object, by: Client = org.owner): Promise<ApiResponse> =>
       by.post(`${path}/versions`, { activate: true, ...body }),
     activate: (versionId: string, by: Client = org.owner): Promise<ApiResponse> =>

@@ -1,7 +1,7 @@
 import { anObservation, aSpan, aTrace } from './builders.ts'
 import { newOrg, type Org } from './org.ts'
 
-/** Creates a tenant with an empty trace, and functions that send data to it and read it. */
+/** Creates a tenant with an empty trace, and returns functions that send data to the trace and read it. */
 export async function newTrace(tenant?: Org) {
   const org = tenant ?? (await newOrg())
   const trace = aTrace()

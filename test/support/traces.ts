@@ -12,7 +12,7 @@ interface TraceFields {
 
 /**
  * Inserts many traces, a millisecond apart, directly into a tenant's project. Returns their ids, newest first.
- * `fieldsOf` gets a trace's position in that order, starting at 1. `only` is the database for all of them, if given.
+ * `fieldsOf` gets a trace's position in that order, starting at 1. If `only` is given, all traces go to that database.
  */
 export async function manyTraces(
   org: Org,

@@ -1,12 +1,15 @@
 import { vi } from 'vitest'
 
-/** The largest amounts of work between two yields: the number of hashes, and of characters parsed as JSON. */
+/**
+ * The largest amount of each kind of work between two yields: the number of hashes, and the number of characters that
+ * are parsed as JSON.
+ */
 export interface LongestPiece {
   hashes: number
   parsed: number
 }
 
-/** Runs a call and returns its longest pieces. The test's own hashing and parsing also count. */
+/** Runs a call, and returns its longest pieces of work. Hashing and parsing by the test itself also count. */
 export async function longestPieceOf(call: () => Promise<unknown>): Promise<LongestPiece> {
   const longest: LongestPiece = { hashes: 0, parsed: 0 }
   let piece: LongestPiece = { hashes: 0, parsed: 0 }

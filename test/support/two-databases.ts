@@ -10,14 +10,14 @@ import { migrate } from './migrations.ts'
 import { type Client, client, newOrg, type Org } from './org.ts'
 
 /*
- * Tenants with traces in two databases, ONE and TWO, in any test run.
+ * Creates tenants with traces in two databases, ONE and TWO, whether or not the test run has shards.
  */
 
-/** If there are no shards, a spare database is the second one. */
+/** If there are no shards, the second database is a spare one. */
 export const bindings: Env = isSharded ? env : { ...env, DB_1: env.REPLICA }
 export const [ONE, TWO] = isSharded ? ([1, 2] as const) : ([0, 1] as const)
 
-/** Prepares the second database. Call it before a file's tests. */
+/** Prepares the second database. Call this before a file's tests. */
 export async function prepareTwoDatabases(): Promise<void> {
   if (isSharded) return
   await migrate(env.REPLICA)
@@ -27,7 +27,9 @@ export async function prepareTwoDatabases(): Promise<void> {
 /** A tenant whose project is in several databases. */
 export interface Tenant {
   org: Org
-  /** A client for the organization, and one for writing to the project. Their keys know the current epoch. */
+  /**
+   * A client for the organization, and one for writing to the project. Their keys were created in the current epoch.
+   */
   api: Client
   pipeline: Client
   epochs: string
@@ -40,7 +42,9 @@ export async function newTenant(shards: readonly number[]): Promise<Tenant> {
   return tenant
 }
 
-/** Begins an epoch. A key that was used before wouldn't know about it for 30 seconds. */
+/**
+ * Begins an epoch, and creates new keys. With a cached key, the service would use the previous epochs for 30 seconds.
+ */
 export async function enterEpoch(
   tenant: Tenant,
   shards: readonly number[],
@@ -51,13 +55,13 @@ export async function enterEpoch(
   await env.DB.prepare('update projects set epochs = ? where id = ?').bind(tenant.epochs, org.project.id).run()
   tenant.api = org.clientOf(await org.keyFor({ projectSlug: undefined }), bindings)
   tenant.pipeline = org.clientOf(await org.keyFor({}), bindings)
-  // A change by the service copies the project to the other databases.
+  // When the service changes the project, it copies the project to the other databases.
   await tenant.api.patch(`/api/projects/${org.project.id}`, { name: `Epoch ${from}` })
 }
 
 let time = 0
 
-/** Writes a trace with a step, later than all previous ones. Returns the ids for reading it. */
+/** Writes a trace with a step. The trace is later than all previous traces. Returns the ids for reading it. */
 export async function write({ pipeline }: Tenant, name = 'wanted') {
   const timestamp = timeAfter(1000 * ++time)
   const group = `group-${time % 3}`
@@ -86,7 +90,7 @@ export async function newHistory() {
   return { tenant, traces }
 }
 
-/** The databases that have a live trace. */
+/** The databases in which this trace exists and isn't deleted. */
 export async function placesOf(id: string): Promise<number[]> {
   const found = await Promise.all(
     [ONE, TWO].map(async shard => {
@@ -110,10 +114,10 @@ export async function walk(api: Client, path: string, list: string, limit: numbe
   return items
 }
 
-/** Bindings without queues, so jobs wait until cron or a test runs them. */
+/** Bindings without queues, so that jobs wait until cron or a test runs them. */
 export const alone = ({ JOBS: _, EVENTS: __, ...others }: Env): Env => others
 
-/** The bindings while one database doesn't respond. */
+/** The bindings while one database fails every call. */
 export function without(shard: number): Env {
   const fail = async () => {
     throw new Error('D1_ERROR: D1 DB is overloaded. Requests queued for too long.')

@@ -1,7 +1,7 @@
 import { newOrg, type Org } from './org.ts'
 import { newReviewed, reviewerOf } from './reviews.ts'
 
-/** Sets the policy of all steps of the project `support`. */
+/** Sets the review policy for all steps in the project `support`. */
 export const setPolicy = (org: Org, fields: { reviewers?: number; blind?: boolean; sample?: number }) =>
   org.owner.put(`/api/projects/${org.project.id}/review-policy`, { default: { reviewers: 2, ...fields } })
 
@@ -12,7 +12,7 @@ export async function adjudicatorOf(org: Org) {
   return by
 }
 
-/** Creates a trace whose root has an output, which two people review, unless the policy says otherwise. */
+/** Creates a trace whose root has an output. Two people have to review the output unless the policy says otherwise. */
 export async function newVoted(output: unknown, policy: Parameters<typeof setPolicy>[1] = {}, tenant?: Org) {
   const org = tenant ?? (await newOrg())
   await setPolicy(org, policy)

@@ -6,15 +6,15 @@ import { argumentsFor } from './mcp.ts'
 import type { ApiResponse, Client } from './org.ts'
 import { sampleOf, type World } from './samples.ts'
 
-/* Every GET, with each of its query parameters. */
+/* Calls every GET endpoint, with each of its query parameters. */
 
 const gets: readonly Contract[] = endpoints
   .map(({ contract }) => contract)
   .filter(({ method, scope }) => method === 'GET' && scope !== 'public' && scope !== 'admin')
 
 /**
- * More calls at once wouldn't be faster. On a busy machine, each call would take so long that it would miss its
- * deadline.
+ * More calls at the same time wouldn't be faster. On a busy machine, they would take so long that they would miss their
+ * deadlines.
  */
 const CONCURRENT_CALLS = 4
 
@@ -22,8 +22,9 @@ const CONCURRENT_CALLS = 4
 export type Place = Pick<World, 'traceId' | 'id' | 'spanId'>
 
 /**
- * The path of each GET in a world, for each resource that it can name, alone and with each value of each query
- * parameter. `values` has the values for parameters that accept any value. Throws for a parameter without values.
+ * The paths of each GET endpoint in a world: a path for each resource that it can name, and a path for each value of
+ * each query parameter. `values` has the values for parameters that accept any value. Throws if a parameter has no
+ * values.
  */
 export function pathsOf(world: World, places: readonly Place[], values: Readonly<Record<string, readonly string[]>>) {
   const unfiltered = gets.flatMap(contract =>
@@ -42,7 +43,7 @@ const missing = ({ path }: Contract, name: string): never => {
   throw new Error(`The walk has no value for ${name} in ${path}`)
 }
 
-/** Samples keep some pages short. */
+/** Removes the limit with which samples keep some pages short. */
 function unlimited(path: string): string {
   const url = new URL(path, 'https://countersign.test')
   url.searchParams.delete('limit')
@@ -55,7 +56,7 @@ function withParameter(path: string, name: string, value: string): string {
   return url.pathname + url.search
 }
 
-/** The values of a parameter that accepts only certain ones. */
+/** The values that a parameter accepts. Undefined if it accepts any value. */
 function optionsOf(schema: unknown): readonly string[] | undefined {
   if (typeof schema !== 'object' || schema === null) return undefined
   if ('wrapped' in schema) return optionsOf(schema.wrapped)
@@ -72,7 +73,7 @@ export async function see(caller: Client, paths: readonly string[]): Promise<Map
   await Promise.all(
     Array.from({ length: CONCURRENT_CALLS }, async () => {
       for (const path of left) {
-        // Calls with a key for all projects must name the project when they read ingestion's results.
+        // Calls with a key for all projects must name the project when they read from `/api/v1/`.
         const headers = path.startsWith('/api/v1/') ? { 'x-project-slug': 'support' } : {}
         const response = await caller.get(path, undefined, headers)
         if (response.status >= 500) throw new Error(`${path} returned ${response.status}`)
@@ -83,7 +84,7 @@ export async function see(caller: Client, paths: readonly string[]): Promise<Map
   return seen
 }
 
-/** What a caller's agent gets from each tool that only reads, for each place that it can name. */
+/** What a caller's agent gets from each read-only tool, for each place that the tool can name. */
 export async function seeTools(caller: Client, world: World, places: readonly Place[]): Promise<Map<string, Seen>> {
   const calls = tools
     .filter(isReading)
@@ -109,7 +110,7 @@ const withProject = (params: { name: string; arguments: Record<string, unknown> 
   return needsProject ? { ...params, arguments: { projectSlug: 'support', ...params.arguments } } : params
 }
 
-/** The data in a tool's answer, or all of it if the call failed. */
+/** The data in a tool's answer, or the whole answer if the call failed. */
 function dataIn(body: unknown): unknown {
   if (!isObject(body) || !isObject(body.result) || !isObject(body.result.structuredContent)) return body
   const { structuredContent } = body.result
@@ -122,7 +123,7 @@ export interface Seen {
   body: unknown
 }
 
-/** Headers that differ between any two responses. */
+/** Headers that differ from response to response. */
 const PASSING = ['x-request-id', 'date', 'ratelimit']
 
 const seenIn = ({ status, headers, body }: ApiResponse): Seen => ({

@@ -30,7 +30,7 @@ export async function newWatched(tenant?: Org) {
     }
     return ids
   }
-  /** Decides on spans, in one call for every 200. */
+  /** Decides on spans, up to 200 per call. */
   const decide = async (spanIds: readonly string[], fields: object, by: Client = org.owner): Promise<void> => {
     for (let start = 0; start < spanIds.length; start += 200) {
       const reviews = spanIds.slice(start, start + 200).map(spanId => ({ spanId, ...fields }))
@@ -50,14 +50,14 @@ export async function newWatched(tenant?: Org) {
     await correct(ids.slice(accepted), fields)
     return ids
   }
-  /** Adds a version and activates it after decisions on the active one. */
+  /** Records decisions on the active version's outputs, and then adds a version and activates it. */
   const replace = async (accepted: number, corrected: number, activeId: string): Promise<string> => {
     await decided(activeId, accepted, corrected)
     const versionId = await addVersion()
     await activate(versionId)
     return versionId
   }
-  /** Corrects an output of a version. The first write of the rollback that this causes goes through `intercept`. */
+  /** Corrects an output of a version. The first write of the resulting rollback goes through `intercept`. */
   const lastDecision = async (versionId: string, intercept: (write: () => Promise<unknown>) => Promise<unknown>) => {
     const [spanId] = await produce(versionId, 1)
     let isNext = false

@@ -15,7 +15,7 @@ export interface Received {
   event: any
 }
 
-/** Answers all requests that leave the Worker, and collects them. Restored by `vi.restoreAllMocks`. */
+/** Answers all requests that leave the Worker, and collects them. `vi.restoreAllMocks` undoes this. */
 export function receive(answer: (received: Received) => Response | Promise<Response> = () => new Response('ok')) {
   const received: Received[] = []
   vi.spyOn(globalThis, 'fetch').mockImplementation(async (input, init) => {
@@ -44,7 +44,7 @@ export async function sendNow(org: Org, bindings: Env = withoutQueue(), projectI
     .bind(org.id, projectId)
     .first<{ organizationKey: number; projectKey: number | null }>()
   if (!row) throw new Error('the organization is gone')
-  // As if each database with new events had sent a message.
+  // Act as if each database with new events had sent a message.
   for (const [shard, database] of databases.entries()) {
     const hasNew = await database.prepare('select 1 from webhook_events where is_new = 1').first()
     if (shard === 0 || hasNew) await runJob({ kind: 'send_events', ...row, ...inShard(shard) }, bindings)
@@ -75,8 +75,8 @@ export async function newHooked(fields: object = {}, bindings: Env = withoutQueu
 }
 
 /**
- * A tenant with a webhook. This isolate hasn't cached the tenant's keys, so it learns of the webhook with them. Nothing
- * is sent until a test calls `sendNow`.
+ * A tenant with a webhook. This isolate hasn't cached the tenant's keys, so it finds out about the webhook when a test
+ * uses the keys. Nothing is sent until a test calls `sendNow`.
  */
 export async function newSending(events: readonly EventType[], fields: object = {}) {
   const org = await newOrg()
@@ -105,14 +105,14 @@ export async function sent(org: Org, projectId?: string | null): Promise<Receive
 /** Creates a webhook for one project, and another that covers every project. */
 export async function newWebhooks(org: Org): Promise<void> {
   for (const place of [{ projectSlug: 'support' }, {}]) {
-    // No network has such a host.
+    // This host doesn't exist on any network.
     const draft = { ...place, url: 'https://hooks.invalid', events: ['span.reviewed'] }
     const { status } = await org.owner.post('/api/webhooks', draft)
     if (status !== 201) throw new Error(`unexpected status ${status}`)
   }
 }
 
-/** What a stored event and its deliveries say. */
+/** The fields of a stored event and its deliveries. */
 interface StoredEvent {
   /** Null if the event belongs to no project. */
   projectId: string | null
@@ -163,7 +163,10 @@ export async function storeEvent(org: Pick<Org, 'id'>, event: StoredEvent): Prom
   return Number(added)
 }
 
-/** Creates a webhook for all events in every project. Events caused by keys that a test creates later aren't sent. */
+/**
+ * Creates a webhook for all events in every project. Events from keys that a test creates afterward are recorded, but
+ * not sent.
+ */
 export async function subscribe(org: Pick<Org, 'owner'>): Promise<void> {
   const draft = { url: 'https://hooks.example.com/all', events: EVENT_TYPES }
   const { status } = await org.owner.post('/api/webhooks', draft)

@@ -8,7 +8,7 @@ declare global {
   }
 }
 
-/** The rules whose result depends on the color scheme. */
+/** The rules whose results depend on the color scheme. */
 const COLOR_RULES = ['color-contrast', 'link-in-text-block']
 
 const PHONE = { width: 390, height: 844 }
@@ -52,7 +52,7 @@ async function chooseScheme(page: Page, colorScheme: 'light' | 'dark'): Promise<
 interface Search {
   /** All rules by default. */
   rules?: string[]
-  /** The selector of the part to search. Default: the whole page. */
+  /** A selector for the part to search. By default, it's the whole page. */
   within?: string
 }
 

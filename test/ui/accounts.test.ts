@@ -75,7 +75,7 @@ test('shows in the audit log why somebody overrode a gate', async ({ page, conte
   await expect(log.getByRole('row', { name: 'Gate set' })).not.toContainText('overridden')
 })
 
-test('deletes a project once its slug is typed, and forgets that it was open', async ({ page, context }) => {
+test('deletes a project once its slug is entered, and forgets that it was open', async ({ page, context }) => {
   await signIn(context, organization.ownerKey)
   await organization.make('/api/projects', { slug: 'spare', name: 'Spare' })
   await page.goto('/settings/projects?project=spare')

@@ -13,7 +13,7 @@ const Span = v.object({
 
 const Located = v.object({ trace: v.object({ id: v.string() }) })
 
-/** Creates a project with an adjudicator, in which three people review each of three answers blind. */
+/** Creates a project with an adjudicator and three answers, each of which three people review blind. */
 async function withPanel() {
   const organization = await newOrganization()
   const { project, call, ownerKey, post } = organization
@@ -46,7 +46,7 @@ test('three people review a step blind, and an adjudicator settles their disagre
 }) => {
   const { organization, spanIds, ada, kofi, mei, grace } = await withPanel()
   const [agreed, disputed, corrected] = spanIds
-  // The three people already agree on the last output: each corrects it to the same value.
+  // First, the three people agree on the last output: each corrects it to the same value.
   for (const { key } of [ada, kofi, mei]) {
     const correction = { decision: 'correct', approvedOutput: answer(7) }
     await organization.call('PUT', `/api/spans/${corrected}/review`, correction, key)
@@ -54,7 +54,7 @@ test('three people review a step blind, and an adjudicator settles their disagre
   const before = await datasetOf(organization)
   expect(before?.items).toBe(1)
 
-  // Two people accept both other outputs, one person after the other.
+  // Then two people, one after the other, accept the other two outputs.
   await signIn(context, ada.key)
   const second = await anotherBrowser(kofi.key)
   for (const each of [page, second]) {
@@ -91,7 +91,7 @@ test('three people review a step blind, and an adjudicator settles their disagre
   await third.goto('/adjudication')
   await expect(third.getByText("You aren't an adjudicator")).toBeVisible()
 
-  // A new policy doesn't change how many people were asked about the disputed output.
+  // A new policy doesn't change how many people have to review the disputed output.
   const path = `/api/projects/${organization.project.id}/review-policy`
   await organization.call('PUT', path, { steps: { [STEP]: { reviewers: 2, blind: true } } })
 
@@ -120,7 +120,7 @@ test('three people review a step blind, and an adjudicator settles their disagre
     review: { by: grace.id, basis: 'adjudication' },
   })
 
-  // Calculated by hand: everybody agrees on 2 of 3 outputs. Of 9 pairs of votes, 2 differ: those with the third
+  // Calculated by hand: everybody agrees on 2 of 3 outputs. Of 9 pairs of votes, 2 differ: those that include the third
   // reviewer's vote on the disputed output.
   await fourth.goto('/agreement')
   const decisions = fourth.getByRole('region', { name: 'Decisions' })

@@ -42,7 +42,7 @@ test('the page shows the figures, and each number links to the outputs that it c
   await signIn(context, managerKey)
   await page.goto('/agreement?project=support')
   const main = page.getByRole('main')
-  // 9 × 3 + 3 × 1 of 36 pairs agree.
+  // Of 36 pairs of votes, 9 × 3 + 3 × 1 agree.
   await expect(main.getByRole('region', { name: 'Decisions' })).toContainText('On 75% of 12 outputs, everybody agrees.')
   await expect(main.getByRole('region', { name: 'Decisions' })).toContainText('83% of 36')
   await expect(main.getByRole('region', { name: 'Decisions' })).toContainText('12 outputs: too few to tell')
@@ -74,7 +74,7 @@ test('the page shows the figures, and each number links to the outputs that it c
   await pairs.getByRole('link', { name: 'Ada and Noor: 75%. They disagree on 3 outputs.' }).click()
   const rows = page.getByRole('table', { name: 'Compared votes' }).getByRole('row')
   await expect(rows).toHaveCount(1 + 3)
-  // Once the label filter is removed, the filters that need it don't apply.
+  // Removing the label filter also turns off the filters that need it.
   await page.getByRole('button', { name: 'Remove filter: Compared', exact: true }).click()
   await expect(rows).toHaveCount(1 + 12)
 })
@@ -109,7 +109,10 @@ test('if there are no votes, the page says how to get some', async ({ page, cont
   )
 })
 
-test("reviewers don't have this section, and the page says who does", async ({ page, context }) => {
+test("reviewers don't see the section in the navigation, and its page says who can see it", async ({
+  page,
+  context,
+}) => {
   const { key } = await organization.reviewer('Zoe')
   await signIn(context, key)
   await page.goto('/agreement?project=support')

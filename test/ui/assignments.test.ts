@@ -21,7 +21,7 @@ const output = (page: Page) => page.getByRole('region', { name: 'Output', exact:
 const rowOf = (page: Page, name: string) =>
   page.getByRole('table', { name: 'People' }).getByRole('row').filter({ hasText: name })
 
-test('a manager assigns outputs from the keyboard, and each person begins with their own share', async ({
+test('a manager assigns outputs from the keyboard, and each person reviews their own outputs first', async ({
   page,
   context,
 }) => {

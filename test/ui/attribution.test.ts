@@ -51,7 +51,7 @@ test('every number links to the answers that it counts, and each answer to its s
   await expect(page).toHaveURL(/\/traces\/[^?]+\?.*span=/)
 })
 
-test('one version of an engine can be chosen, and the filter removed', async ({ page }) => {
+test('the answers can be filtered by one version of an engine, and the filter can be removed', async ({ page }) => {
   await page.goto(`/attribution?project=${sample.project.slug}`)
   await page.getByRole('link', { name: /^rules, version/ }).click()
   await expect(page).toHaveURL(/engine=rules&engineVersion=/)
@@ -61,7 +61,7 @@ test('one version of an engine can be chosen, and the filter removed', async ({ 
   await expect(page.getByRole('table', { name: 'Agreement by engine version' }).getByRole('row')).toHaveCount(2)
 })
 
-test('a project without reviewed answers explains how to get some', async ({ page }) => {
+test('if a project has no reviewed answers, the page explains how to get some', async ({ page }) => {
   await page.goto(`/attribution?project=${sample.project.slug}&engine=another-model`)
   await expect(page.getByRole('heading', { name: 'Nothing to compare yet' })).toBeVisible()
 })

@@ -81,7 +81,7 @@ test('a conversation reads from top to bottom, and each turn links to its trace'
   await expect(page).toHaveURL(/\/traces\/conversations\/read\?.*value=chat-1/)
 })
 
-test('long values fold', async ({ page }) => {
+test('long values are collapsed at first', async ({ page }) => {
   await page.goto(`/traces/conversations?project=${organization.project.slug}`)
   await page.getByRole('link', { name: 'chat/2 & more' }).click()
   await expect(page.getByRole('heading', { level: 1, name: 'chat/2 & more' })).toBeVisible()

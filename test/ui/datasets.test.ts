@@ -53,7 +53,7 @@ test('a dataset’s items are filtered from the keyboard, and every filter is in
   await expect(page).not.toHaveURL(/decision=|excluded=/)
 })
 
-test('an item is excluded with a note, included again, and moved, with the keyboard alone', async ({ page }) => {
+test('an item is excluded with a note, included again, and moved, using only the keyboard', async ({ page }) => {
   await page.goto(`${datasetPath}&decision=accept&excluded=false`)
   const table = page.getByRole('table', { name: 'Items' })
   await table.getByRole('link').first().focus()
@@ -67,7 +67,7 @@ test('an item is excluded with a note, included again, and moved, with the keybo
   await page.keyboard.press('Enter')
   await expect(drawer.getByRole('button', { name: 'Include again' })).toBeVisible()
   await expect(drawer).toContainText('Note: A test question')
-  // An item that the filters now leave out stays open.
+  // The item stays open, although the filters now leave it out.
   await expect(table.getByRole('row', { includeHidden: true })).toHaveCount(4)
   await drawer.getByRole('button', { name: 'Include again' }).press('Enter')
   await expect(drawer.getByRole('button', { name: 'Exclude from experiments' })).toBeVisible()
@@ -86,7 +86,7 @@ test('a user without the manage scope sees why items can’t be changed', async 
   await expect(page.getByRole('dialog')).toContainText('You need the “manage” scope to exclude items or move them.')
 })
 
-test('the evaluator compares each part of an output in its own way', async ({ page }) => {
+test('the evaluator can compare each part of an output in a different way', async ({ page }) => {
   await page.goto(datasetPath)
   await page.getByRole('button', { name: 'Evaluator' }).click()
   const dialog = page.getByRole('dialog', { name: 'Evaluator' })
@@ -104,7 +104,7 @@ test('the evaluator compares each part of an output in its own way', async ({ pa
   })
 })
 
-test('a dataset begins with an import, which names each faulty line', async ({ page, context }) => {
+test('an import adds the first items to a dataset, and reports each faulty line', async ({ page, context }) => {
   const { reviewer, project } = await newOrganization()
   await signIn(context, (await reviewer('Ada')).key)
   await page.goto(`/datasets?project=${project.slug}`)

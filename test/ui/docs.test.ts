@@ -14,7 +14,7 @@ test('the API page lists every endpoint, is accessible in both color schemes, an
   await expect(links).toHaveCount(operations.length)
   await expect(page.locator('details[id]')).toHaveCount(operations.length)
 
-  // The endpoint in the URL is open.
+  // The endpoint in the URL is expanded.
   const batch = page.locator('#postApiV1Batch')
   await expect(batch.getByRole('heading', { name: 'Try it' })).toBeVisible()
   await batch.getByText('Fields in events').click()
@@ -35,7 +35,7 @@ test('the API page shows an example of each kind of file', async ({ page }) => {
   await expect(item.getByText('id,spanId,traceId,decision')).toBeVisible()
 })
 
-test('the API page sends a request with a key, and forgets the key', async ({ page, context }) => {
+test('the API page sends requests with a key, and does not store the key', async ({ page, context }) => {
   const { key } = await newOrganization()
   await page.goto('/docs')
   await page.getByLabel('API key or admin token').fill(key)

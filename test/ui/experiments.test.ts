@@ -41,7 +41,7 @@ test('a person starts an experiment, follows its progress, and finishes it', asy
   await expect(page.getByRole('row', { name: /From the browser.*Finished/ })).toBeVisible()
 })
 
-test('a report opens on the items that need a person, who accepts and rejects them from the keyboard', async ({
+test('a report first shows the items that need a person, and the person accepts and rejects them from the keyboard', async ({
   page,
   context,
 }) => {

@@ -15,7 +15,7 @@ const ROUND_OF_DOCUMENT = 1
 interface FirstLoad {
   name: string
   path: (sample: SampleProject) => string
-  /** Enabled once the page is usable. */
+  /** An element that's enabled once the page is usable. */
   usable: (page: Page) => Locator
   maxKib: number
   maxScriptKib: number
@@ -103,8 +103,8 @@ const Recorded = v.record(v.string(), v.record(v.string(), v.number()))
 const RECORDED = join(import.meta.dirname, 'recorded-sizes.json')
 
 /**
- * Lists a page's files, starting with those that grew most. The sizes to compare with come from
- * `npm run test:ui -- first-load -u`. No test depends on them.
+ * Lists a page's files, starting with those that grew the most since their sizes were recorded.
+ * `npm run test:ui -- first-load -u` records the sizes. No test depends on them.
  */
 async function growth(page: string, files: Sizes): Promise<string> {
   const recorded = v.parse(Recorded, JSON.parse(await readFile(RECORDED, 'utf8')))
@@ -126,7 +126,10 @@ async function growth(page: string, files: Sizes): Promise<string> {
 /** A file's name without its hash. */
 const nameOf = (path: string): string => path.replace('/assets/', '').replace(/-[\w-]{8}(?=\.\w+$)/, '')
 
-test('the frame appears with the document alone and never moves as the page loads', async ({ page, context }) => {
+test('the frame appears once the document has loaded, and never moves as the rest of the page loads', async ({
+  page,
+  context,
+}) => {
   await signIn(context, sample.ownerKey)
   for (const viewport of [
     { width: 1440, height: 900 },
@@ -146,13 +149,13 @@ test('the frame appears with the document alone and never moves as the page load
       },
     })
     await expect(page.getByRole('button', { name: 'Accept' })).toBeEnabled()
-    // Sections that only some users have appear below the rest.
+    // Sections that only some users can see are added below the others.
     expect(await placesInFrame(page)).toEqual(expect.arrayContaining(first ?? ['none']))
     expect(await layoutShift(page)).toBeLessThan(0.05)
   }
 })
 
-/** Where the frame's links and labels are. */
+/** The positions of the frame's links and labels. */
 const placesInFrame = (page: Page) =>
   page.evaluate(() =>
     [

@@ -36,10 +36,10 @@ const MAX_NAME_LENGTH = 256
 
 const name = (text: string) => text.slice(0, MAX_NAME_LENGTH)
 
-/** An email address that keeps as much of a string as an address allows. */
+/** An email address that contains as much of a string as an address can. */
 const email = (text: string, index: number) => `${text.replaceAll(/[\s@]/g, '').slice(0, 200)}@${index}.example`
 
-/** An object with a string as its keys and values at every depth. */
+/** An object that has a string as its keys and values at every depth. */
 const about = (text: string, length = text.length) => ({
   [text.slice(0, length)]: text.slice(0, length),
   nested: { [name(text)]: [name(text), { constructor: name(text), toString: null, '': name(text) }] },
@@ -85,7 +85,7 @@ function hostileTrace(text: string, index: number) {
 }
 
 export interface HostileProject extends Organization {
-  /** These are in the order of HOSTILE_TEXTS. */
+  /** In the same order as HOSTILE_TEXTS. */
   places: {
     trace: string
     span: string
@@ -162,7 +162,7 @@ export async function hostileProject(): Promise<HostileProject> {
     const { trace } = v.parse(v.object({ trace: WithId }), await call('GET', `/api/spans/${span_id}`))
     places.push({ trace: trace.id, span: span_id, prompt, doc, dataset, item, experiment })
   }
-  // Names of steps that no trace has, so that the other pages still show the hostile ones.
+  // Rename only steps that no trace has, so that the other pages still show the hostile names.
   const renamed = HOSTILE_TEXTS.map(({ text }) => [
     `-${text}`.slice(0, MAX_NAME_LENGTH),
     `+${text}`.slice(0, MAX_NAME_LENGTH),

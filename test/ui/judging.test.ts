@@ -115,7 +115,7 @@ test('a manager edits the guideline next to the item, and a reviewer can only re
   await expect(other.getByRole('button', { name: 'Edit guideline' })).toHaveCount(0)
 })
 
-test('a reviewer says what is wrong with an output without rewriting it, which records no decision', async ({
+test('a reviewer can say what is wrong with an output without rewriting it, and this records no decision', async ({
   page,
 }) => {
   await open(page, item())
@@ -130,7 +130,7 @@ test('a reviewer says what is wrong with an output without rewriting it, which r
   const name = (await types.getByRole('button').nth(1).textContent())?.replace(/^2\s*/, '') ?? ''
   await page.keyboard.press('2')
   await expect(types.getByRole('button', { pressed: true })).toHaveText(new RegExp(name))
-  // Digits in a field are text.
+  // Digits that are typed into a field are text, not shortcuts.
   await page.getByRole('textbox', { name: 'Reason' }).pressSequentially('It is 24 months, see 3')
   await expect(types.getByRole('button', { pressed: true })).toHaveText(new RegExp(name))
   await expectAccessible(page)
@@ -150,7 +150,9 @@ test('a reviewer says what is wrong with an output without rewriting it, which r
   await expect(wrong).toHaveCount(0)
 })
 
-test('an output marked as wrong becomes a correction with the chosen error type', async ({ page }) => {
+test('an output that is marked as wrong can be corrected, and the correction has the chosen error type', async ({
+  page,
+}) => {
   await open(page, item())
   await expect(page.getByRole('button', { name: /^Accept/ })).toBeEnabled()
   await page.keyboard.press('w')

@@ -21,7 +21,7 @@ const CHUNKS = [
   { doc: 'loyalty', version: 1, text: CITED, score: 0.62 },
 ]
 
-/** A project with a trace whose answer cites a chunk, and the doc, prompt, and guideline that belong to it. */
+/** A project that has a trace whose answer cites a chunk, and the answer's doc, prompt, and guideline. */
 export async function judgedProject(): Promise<JudgedProject> {
   const organization = await newOrganization()
   const { make, post, call, project, ownerKey } = organization

@@ -42,7 +42,7 @@ test('a new key is shown once, can be copied, works, and can be revoked', async 
   await expect(row).toContainText('Revoked')
 })
 
-test("a key's scopes and name can change, and a key that can review but not read gets a warning", async ({
+test("a key's scopes and name can be changed, and a key that can review but not read gets a warning", async ({
   page,
   context,
 }) => {

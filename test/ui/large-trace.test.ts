@@ -8,13 +8,16 @@ import { expect, signIn, test } from './test.ts'
 const SPANS = 10_000
 /** The maximum number of spans in a response. */
 const MAX_SPANS = 20_000
-/** Opening a trace executes 27 code ranges per span. Searching all spans for each span would execute 10,000 more. */
+/**
+ * Opening a trace executes 27 code ranges per span. Searching all spans for each span would execute 10,000 more per
+ * span.
+ */
 const MAX_RUNS_PER_SPAN = 100
 const MAX_LINES = 200
 
 const Traces = v.object({ traces: v.tuple([v.object({ id: v.string(), spanCount: v.number() })]) })
 
-/** A project that has one trace with many spans, each with five children. */
+/** A project that has one trace with many spans. Each span has up to five children. */
 async function withLargeTrace(spanTotal: number) {
   const organization = await newOrganization()
   const trace_id = 'trace_large'
@@ -49,8 +52,8 @@ const spans = (page: Page) => page.getByRole('tree', { name: 'Spans' })
 const lineCount = (page: Page) => spans(page).getByRole('treeitem').count()
 
 /**
- * Opens the trace from the list, and counts the requests to the API, the lines that are ever added to the page, and how
- * many times any part of the app's code runs: a callback or a loop's body that runs for each span counts once for each.
+ * Opens the trace from the list. Counts the requests to the API, the lines that are ever added to the page, and how
+ * often each part of the app's code runs. A callback or loop body that runs for each span counts once per span.
  */
 async function workToOpen(page: Page) {
   const row = page.getByRole('table', { name: 'Traces' }).getByRole('link', { name: 'large' })

@@ -8,7 +8,7 @@ import { newOrganization } from './organization.ts'
 import { serverUrl } from './server.ts'
 import { expect, signIn, test } from './test.ts'
 
-/** The walk in docs/the-loop.md, as written there: with the keyboard alone, and without copying a value. */
+/** The walk in docs/the-loop.md, as written there: using only the keyboard, and without copying any values. */
 
 /** On every page of the walk, reaching the next control takes fewer Tab presses than this. */
 const MAX_TABS = 80
@@ -50,7 +50,7 @@ async function goTo(page: Page, section: string): Promise<void> {
   await expect(page.getByRole('dialog').getByRole('button').first()).toContainText(section)
   await page.keyboard.press('Enter')
   await expect(page.getByRole('heading', { level: 1, name: section })).toBeVisible()
-  // The palette takes all keys until it has closed.
+  // The palette captures all keys until it has closed.
   await expect(page.getByRole('dialog')).toHaveCount(0)
 }
 
@@ -63,7 +63,7 @@ async function replaceText(page: Page, text: string): Promise<void> {
   await page.keyboard.type(text)
 }
 
-/** Names what's wrong with the output in the inbox, and corrects its label from `other` to `returns`. */
+/** Chooses what's wrong with the output in the inbox, and corrects the output's label from `other` to `returns`. */
 async function correctLabel(page: Page): Promise<void> {
   const { keyboard } = page
   const type = page.getByRole('combobox', { name: 'Error type' })
@@ -91,7 +91,7 @@ async function openProblem(page: Page): Promise<void> {
   await goTo(page, 'Problems')
   const problem = page.getByRole('main').getByRole('link', { name: 'Ambiguous guideline' })
   await expect(problem).toBeVisible()
-  // The palette gives the focus back a moment after it closes.
+  // The palette returns the focus a moment after it closes.
   await expect(async () => {
     await page.keyboard.press('j')
     await expect(problem).toBeFocused({ timeout: 500 })
@@ -137,7 +137,7 @@ async function runExperiment(key: string, printed: string): Promise<void> {
   expect(await readFile(join(PROJECT, 'docs/the-loop.md'), 'utf8')).toContain(`\n${printed}\n`)
 }
 
-test('a correction becomes a fix that holds, with the keyboard alone', async ({ page, context }) => {
+test('a correction leads to a lasting fix, using only the keyboard', async ({ page, context }) => {
   test.setTimeout(240_000)
   const organization = await newOrganization()
   const { project, key } = organization
@@ -154,7 +154,10 @@ test('a correction becomes a fix that holds, with the keyboard alone', async ({ 
   expect(await runExample(key, 'post')).toContain('Posted 10 tickets')
   await page.goto(`/review?project=${project.slug}&stepId=sort-ticket`)
   const output = page.getByRole('region', { name: 'Output', exact: true })
-  /** Decides on as many outputs as the example has posted. They started at the same moment, so their order varies. */
+  /**
+   * Decides on `count` outputs, which is how many the example has posted. They have the same start time, so their order
+   * varies.
+   */
   const review = async (count: number) => {
     const seen: string[] = []
     while (seen.length < count) {

@@ -5,7 +5,10 @@ import { type OwnModel, ROOT_CAUSE, useOwnModel } from './model.ts'
 import { type SampleProject, sampleProject } from './sample-project.ts'
 import { expect, signIn, test } from './test.ts'
 
-/** Outputs that say "About" are different; all others are the same. The sample project also asks for a root cause. */
+/**
+ * The model says that outputs with "About" are different and that all others are the same. The first reply is the root
+ * cause that the sample project asks for.
+ */
 const REPLIES: readonly Reply[] = [
   ROOT_CAUSE,
   { when: 'About', answer: { reason: 'It says about, which is not exact.', same: false } },
@@ -49,7 +52,10 @@ async function newExperiment(fields: object = {}): Promise<string> {
   return id
 }
 
-test("a person asks the model, sees its answers marked as a model's, and decides", async ({ page, context }) => {
+test("a person asks the model, sees that its answers are marked as a model's, and decides", async ({
+  page,
+  context,
+}) => {
   const id = await newExperiment()
   const kofi = await sample.reviewer('Kofi')
   await signIn(context, kofi.key)

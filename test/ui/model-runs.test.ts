@@ -5,7 +5,10 @@ import { type OwnModel, ROOT_CAUSE, useOwnModel } from './model.ts'
 import { answer, type SampleProject, sampleProject } from './sample-project.ts'
 import { expect, signIn, test } from './test.ts'
 
-/** Right for the corrected item and the first one, slow for the rest. The sample project also asks for a root cause. */
+/**
+ * The replies are right for the corrected item and the first item, and slow and wrong for the rest. The first reply is
+ * the root cause that the sample project asks for.
+ */
 const REPLIES: readonly Reply[] = [
   ROOT_CAUSE,
   { when: 'Question 0:', answer: answer(0) },
@@ -29,7 +32,7 @@ test.beforeAll(async () => {
 
 test.afterAll(() => model.close())
 
-test('a person lets the model run an experiment, from the keyboard, and sees its progress and cost', async ({
+test('a person lets the model run an experiment, using the keyboard, and sees its progress and cost', async ({
   page,
   context,
 }) => {
@@ -68,7 +71,7 @@ test('a person lets the model run an experiment, from the keyboard, and sees its
   await expectAccessibleOnEveryScreen(page)
 })
 
-test('a run ends if its next call could exceed the maximum cost, and the report says why', async ({
+test('a run stops if its next call could exceed the maximum cost, and the report says why', async ({
   page,
   context,
 }) => {
@@ -90,7 +93,7 @@ test('a person tries a version on one item, and sees its output next to the expe
 }) => {
   const { call, project, promptId, datasetId } = sample
   const kofi = await sample.reviewer('Kofi')
-  // The newest item is a corrected one, but isn't in the test split.
+  // The newest item is corrected, but isn't in the test split.
   const { items } = v.parse(Items, await call('GET', `/api/datasets/${datasetId}/items`))
   const oldest = items.at(-1)?.id ?? ''
   const correction = {
@@ -142,7 +145,7 @@ test("a user who can't review sees why they can't try a version", async ({ page,
   await expect(page.getByRole('dialog')).toContainText("You can't try versions")
 })
 
-test('a report says why a run is waiting, and when it continues', async ({ page, context }) => {
+test('a report says why a run is waiting, and when it will continue', async ({ page, context }) => {
   await model.replyWith([{ status: 429, headers: { 'retry-after': '300' } }])
   const { make, project, datasetId } = sample
   const id = await make('/api/experiments', { projectSlug: project.slug, datasetId, runner: 'model' })

@@ -19,7 +19,7 @@ interface Opened {
 }
 
 const press = (key: string) => (page: Page) => page.keyboard.press(key)
-/** Presses a key in the inbox. An item's keys work once it's shown. */
+/** Waits until the inbox shows an item, because the item's keys don't work before that. Then presses a key. */
 const pressOnItem = (key: string) => async (page: Page) => {
   await page.getByRole('button', { name: 'Accept' }).waitFor()
   await page.keyboard.press(key)

@@ -18,9 +18,9 @@ export interface Event {
 /** A tenant with one project, for a single test file. */
 export interface Organization {
   project: { id: string; slug: string }
-  /** Has all scopes, but only in the project. */
+  /** This key has all scopes, but only in the project. */
   key: string
-  /** Has all scopes in every project. */
+  /** This key has all scopes in every project. */
   ownerKey: string
   /** Calls the API with a key, by default the project's. Throws if the response is an error. */
   call(method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, body?: object, key?: string): Promise<unknown>

@@ -84,7 +84,7 @@ test('searches values on Enter, shows the matched text, and links to all matches
   await expect(palette(page).getByText('No traces contain this text')).toBeVisible()
 })
 
-test('requests nothing before the reader types, and one search per pause', async ({ page }) => {
+test('requests nothing before the user types, and then one search per pause', async ({ page }) => {
   await page.goto(`/settings?project=${sample.project.slug}`)
   await expect(page.getByRole('heading', { level: 1 })).toBeVisible()
   await page.waitForLoadState('networkidle')
@@ -106,7 +106,7 @@ test('requests nothing before the reader types, and one search per pause', async
   }
 })
 
-test('says so if some results could not be loaded', async ({ page }) => {
+test('shows an error if some results could not be loaded', async ({ page }) => {
   await page.route(/nameContains/, route => route.fulfill({ status: 403, json: { error: 'Not allowed', code: 'x' } }))
   await page.goto(`/settings?project=${sample.project.slug}`)
   await find(page, 'warranty')

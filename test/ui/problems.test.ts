@@ -117,7 +117,7 @@ test('J and K go through the board and the examples', async ({ page, context }) 
   await expect(page).toHaveURL(/\/traces\/[^?]+\?.*span=/)
 })
 
-test('a problem is assigned, and dismissed with a note, and both can be undone', async ({ page, context }) => {
+test('a problem can be assigned, and dismissed with a note, and both can be undone', async ({ page, context }) => {
   const ada = await board.reviewer('Ada')
   await signIn(context, ada.key)
   await openProblem(page)

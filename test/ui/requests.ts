@@ -8,7 +8,8 @@ type Requests = Pick<ReadonlySet<Request>, 'has'>
 
 /**
  * Tracks a page's requests. Returns a function that waits until no request has started or ended for `quietMs`, only
- * `held` requests are in flight, and all scripts that arrived have run, unless they import a script that's held.
+ * `held` requests are in flight, and all scripts that arrived have run. The function doesn't wait for a script that
+ * imports a held script.
  */
 function followRequests(page: Page) {
   const inFlight = new Set<Request>()
@@ -19,8 +20,8 @@ function followRequests(page: Page) {
     if (hasStarted) inFlight.add(request)
     else inFlight.delete(request)
   }
-  // On a busy machine, a script may run long after it has arrived, and only then make its requests. Importing a module
-  // again waits until it has run.
+  // On a busy machine, a script may run long after it has arrived, and only then make its requests. Importing the
+  // script again waits until it has run.
   const run = async (request: Request) => {
     arrived.add(request)
     await page.evaluate(`import(${JSON.stringify(request.url())}).then(() => undefined)`).catch(() => undefined)
@@ -38,8 +39,8 @@ function followRequests(page: Page) {
     const isBusy = () => [...inFlight].some(request => !held.has(request)) || isRunning()
     while (isBusy() || performance.now() - changedAt < quietMs) {
       await page.waitForTimeout(POLL_MS)
-      // The page may not have processed a response that has already arrived. While the browser holds back frames, it
-      // may not be idle for long.
+      // The page may not have processed a response that has already arrived, so wait until the page is idle. While the
+      // browser holds back frames, that may take a long time, so don't wait longer than a second.
       await page.evaluate(() => new Promise(resolve => requestIdleCallback(resolve, { timeout: 1000 })))
     }
   }
@@ -55,7 +56,7 @@ export async function open(page: Page, address: string): Promise<void> {
 }
 
 interface Rounds {
-  /** Which requests to hold back, other than the document's. */
+  /** Which requests to hold back. The request for the document is never held back. */
   isHeld: (url: URL) => boolean
   quietMs?: number
   /** What to wait for before the first round. A page whose own files are held back can't load. */

@@ -10,7 +10,7 @@ test.beforeAll(async () => {
   await organization.post([{ type: 'trace', body: trace }, ...steps.map(body => ({ type: 'span' as const, body }))])
 })
 
-/** A week with two reviewers and this many outputs for each step. */
+/** Insights for a week with two active reviewers and this many outputs for each step. */
 const weekOf = (outputs: Record<string, number>) => ({
   steps: Object.entries(outputs).map(([stepId, count]) => ({ stepId, outputs: count })),
   reviewers: ['Ada', 'Kofi', 'Idle'].map((name, index) => ({
@@ -20,9 +20,12 @@ const weekOf = (outputs: Record<string, number>) => ({
   })),
 })
 
-test('a policy shows what it offers before it is saved, and the queue follows it', async ({ page, context }) => {
+test("a policy's effect is shown before the policy is saved, and the queue follows the policy", async ({
+  page,
+  context,
+}) => {
   await signIn(context, organization.ownerKey)
-  // Outputs are counted in the background.
+  // The service counts outputs in the background, so this test supplies the counts.
   await page.route('**/api/insights?*', route =>
     route.fulfill({ json: weekOf({ 'generate-answer': 1400, 'embed-query': 2800 }) }),
   )

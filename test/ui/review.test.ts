@@ -45,7 +45,7 @@ const output = (page: Page) => page.getByRole('region', { name: 'Output', exact:
 
 const showsItem = (page: Page, index: number) => expect(output(page)).toContainText(answer(index).answer)
 
-/** Presses a key, and expects the next item, although the page's API calls get no response until that item is shown. */
+/** Presses a key, and expects the next item to appear before any of the page's API calls gets a response. */
 async function showsNextAtOnce(page: Page, key: string, index: number): Promise<void> {
   const { promise: shown, resolve: release } = Promise.withResolvers<void>()
   await page.route('**/api/**', async route => {
@@ -155,7 +155,7 @@ test('a reviewer decides on ten items from the keyboard, and the next item alway
   })
 })
 
-test('a decision right after an undo is saved, even if the undone decision is still on its way', async ({
+test('a decision right after an undo is saved, even if the undone decision is still being sent', async ({
   page,
   context,
 }) => {
@@ -181,7 +181,7 @@ test('a decision right after an undo is saved, even if the undone decision is st
   await expect.poll(() => stateOf(organization, spanIds[0])).toBe('accepted')
 })
 
-test('a held key or a double click records only one decision', async ({ page, context }) => {
+test('a held key or a double-click records only one decision', async ({ page, context }) => {
   const { organization, spanIds, ada } = await withQueue(6)
   await signIn(context, ada.key)
   await page.goto(`/review?project=${organization.project.slug}`)
@@ -201,11 +201,14 @@ test('a held key or a double click records only one decision', async ({ page, co
     .toEqual(['accepted', 'accepted', 'accepted', 'unreviewed', 'unreviewed', 'unreviewed'])
 })
 
-test('a comment appears even if the feedback was still loading when it was posted', async ({ page, context }) => {
+test('a comment appears even if the feedback was still loading when the comment was posted', async ({
+  page,
+  context,
+}) => {
   const { organization, ada } = await withQueue(1)
   await signIn(context, ada.key)
   const { promise: posted, resolve: release } = Promise.withResolvers<void>()
-  // The first response doesn't include the comment, but arrives after it.
+  // The first response doesn't include the comment, but arrives after the comment is posted.
   await page.route(
     /\/api\/traces\//,
     async route => {
@@ -313,10 +316,7 @@ test("two reviewers of one item see each other's decisions and lose no text", as
     })
 })
 
-test('a reviewer can decide on an item that someone else holds only after taking it over', async ({
-  page,
-  context,
-}) => {
+test('a reviewer has to take over an item that someone else holds before deciding on it', async ({ page, context }) => {
   const { organization, spanIds, ada, kofi } = await withQueue(2)
   await organization.call('POST', '/api/review-queue/claim', { spanIds }, ada.key)
   await signIn(context, kofi.key)

@@ -63,9 +63,9 @@ export interface SampleProject extends Organization {
   docId: string
   /** The dataset for `STEP`: four accepted items and a corrected one. */
   datasetId: string
-  /** The trace has a parent and a child span, each kind of observation, feedback, and a decision. */
+  /** A trace with a parent span, a child span, each kind of observation, feedback, and a decision. */
   traceId: string
-  /** The span in the trace that has the feedback. */
+  /** The span in that trace that has the feedback. */
   spanId: string
   /** The corrected item's problem. */
   problemId: string
@@ -182,7 +182,7 @@ async function sampleWebhook({ make, call, ownerKey }: Organization): Promise<st
   return id
 }
 
-/** Runs two experiments on reviewed spans: four accepted ones, and one that was corrected. */
+/** Runs two experiments on reviewed spans: four that were accepted, and one that was corrected. */
 async function sampleExperiments(
   { call, make, project }: Organization,
   { datasetId, promptVersionId, spanIds }: { datasetId: string; promptVersionId: string; spanIds: readonly string[] },

@@ -1,9 +1,9 @@
 import { newServer, PROJECT } from '../scripts/server.ts'
 
 /**
- * Starts the server for all tests as `npm start` does, but without the demo and with webhooks to this machine allowed.
- * Returns a function that stops the server and removes its state. If the environment names a server, the tests use that
- * one instead.
+ * Starts the server for all tests as `npm start` does, but without the demo, and allows webhooks to this machine.
+ * Returns a function that stops the server and removes its state. If the environment specifies a server, the tests use
+ * that server instead.
  */
 // biome-ignore lint/style/noDefaultExport: Playwright requires it
 export default async function serve(): Promise<() => Promise<void>> {
@@ -22,11 +22,14 @@ export default async function serve(): Promise<() => Promise<void>> {
   return () => server.remove()
 }
 
-/** Starts a server with these variables for the tests in one file. Returns a function that switches back. */
+/**
+ * Starts a server with these variables for the tests in one file. Returns a function that stops the server and switches
+ * back to the shared one.
+ */
 export async function useOwnServer(variables: Readonly<Record<string, string>>): Promise<() => Promise<void>> {
   const shared = serverUrl()
   const server = await newServer()
-  // If there's no `.dev.vars`, the Worker gets the environment's variables.
+  // If there's no `.dev.vars`, the Worker gets its variables from the environment.
   await server.start({ SEED: 'none', CLOUDFLARE_INCLUDE_PROCESS_ENV: 'true', ...variables })
   process.env[URL_VARIABLE] = server.url
   return async () => {

@@ -10,7 +10,7 @@ test.beforeAll(async () => {
 
 test.beforeEach(({ context }) => signIn(context, sample.ownerKey))
 
-test('each number of decisions in insights links to exactly that many spans', async ({ page }) => {
+test('each decision count in Insights links to exactly that many spans', async ({ page }) => {
   await page.goto(`/?project=${sample.project.slug}`)
   const link = page.getByRole('link', { name: `decisions on ${STEP}` }).first()
   const decided = Number((await link.textContent())?.trim())
@@ -39,7 +39,7 @@ async function listedAt(href: string): Promise<number> {
   return spans.length + traces.length + expired
 }
 
-test('every number in insights and on a prompt’s page links to a list with that many items', async ({ page }) => {
+test('every number in Insights and on a prompt’s page links to a list with that many items', async ({ page }) => {
   const numbers = async () => {
     const links = await page.locator('main a[href^="/spans?"], main a[href^="/traces?"]').all()
     return Promise.all(
@@ -64,7 +64,7 @@ test('every number in insights and on a prompt’s page links to a list with tha
   })
   expect(counts.length).toBeGreaterThan(20)
   for (const { href, number } of counts) expect([href, await listedAt(href)]).toEqual([href, number])
-  // A percentage links to the items in its numerator. Another link to that list shows their number.
+  // A percentage links to the items in its numerator. Another link to that list shows how many items it has.
   const shares = shown.filter(({ text }) => text.endsWith('%'))
   expect(shares.length).toBeGreaterThan(3)
   for (const { href } of shares) expect(await listedAt(href)).toBeGreaterThan(0)
@@ -100,7 +100,7 @@ test('the filters for spans are in the URL, and can be edited and removed', asyn
   await expect(page).toHaveURL(/project=/)
 })
 
-test('the list of spans says how many more decisions are counted', async ({ page }) => {
+test('the list of spans says how many counted decisions it cannot show', async ({ page }) => {
   await page.route(/\/api\/spans\?/, route => route.fulfill({ json: { spans: [], expired: 2, nextCursor: null } }))
   await page.goto(`/spans?project=${sample.project.slug}&decision=accept`)
   await expect(page.getByRole('status')).toHaveText('2 more decisions are counted, but their traces have expired.')

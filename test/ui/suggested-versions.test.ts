@@ -8,7 +8,7 @@ import { answered, STEP } from './sample-project.ts'
 import { expect, signIn, test } from './test.ts'
 
 /*
- * The tests' server has no model, so these tests answer in its place. The versions and the problem are real.
+ * The tests' server has no model, so these tests answer in the model's place. The versions and the problem are real.
  */
 
 const BASE = 'You answer customers.\nBe brief, and kind.\nNever promise a refund.\n'
@@ -73,7 +73,7 @@ test.beforeAll(async () => {
   suggested = { ...organization, problemId, promptId, suggestion }
 })
 
-/** Says that a model wrote version 2, and answers with its changes. */
+/** Makes the API say that a model wrote version 2, and return that version's changes. */
 async function answerForModel(page: Page): Promise<void> {
   const { promptId, problemId, suggestion } = suggested
   await page.route(`**/api/prompts/${promptId}`, async route => {
@@ -85,7 +85,7 @@ async function answerForModel(page: Page): Promise<void> {
   await page.route(`**/api/problems/${problemId}/suggestion?versionId=*`, route => route.fulfill({ json: suggestion }))
 }
 
-test('a suggested version shows each change with its reason, its examples, and a warning if it was copied', async ({
+test('a suggested version shows each change with its reason, its examples, and a warning if the change was copied', async ({
   page,
   context,
 }) => {

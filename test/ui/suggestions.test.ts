@@ -33,7 +33,7 @@ for (const [place, at] of [
   ['inbox', (project: string) => `/review?project=${project}`],
   ['trace page', (project: string, spanId: string, id: string) => `/traces/${id}?span=${spanId}&project=${project}`],
 ] as const) {
-  test(`a reviewer uses an agent's suggestion on the ${place}, and decides`, async ({ page, context }) => {
+  test(`a reviewer uses an agent's suggestion, and decides: ${place}`, async ({ page, context }) => {
     const { project, spanId, read, ada } = await withSuggestion()
     await signIn(context, ada.key)
     await page.goto(at(project.slug, spanId, (await read()).trace.id))
@@ -72,7 +72,7 @@ test('a new key acts as its scopes suggest, or as its creator chooses', async ({
   await expect(page.getByRole('row').filter({ hasText: 'cs_' }).filter({ hasText: 'An agent' })).toHaveCount(1)
 })
 
-test('the app tells an agent that signs in that its decisions are only suggestions', async ({ page, context }) => {
+test('an agent that signs in is told that its decisions are only suggestions', async ({ page, context }) => {
   const { project, agentKey } = await withSuggestion()
   await signIn(context, agentKey)
   await page.goto(`/review?project=${project.slug}`)

@@ -11,7 +11,7 @@ declare global {
 }
 
 interface Fixtures {
-  /** Errors in any page. A test fails unless this is empty when it ends. */
+  /** Errors in any page. A test fails if there are any when the test ends. */
   faults: string[]
   /** Opens the app in another browser, signed in with a key. */
   anotherBrowser: (key: string) => Promise<Page>
@@ -81,7 +81,7 @@ async function watch(context: BrowserContext, faults: string[]): Promise<void> {
   })
 }
 
-/** Asserts that no page executed a script from a string. */
+/** Asserts that no page executed a script from a hostile string. */
 async function expectNoScriptRan(context: BrowserContext): Promise<void> {
   for (const page of context.pages()) expect(await page.evaluate(() => window.__pwned)).toBeUndefined()
 }

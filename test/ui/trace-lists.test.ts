@@ -17,7 +17,7 @@ const select = (page: Page, index: number) => page.getByRole('checkbox', { name:
 const rows = (page: Page) => page.getByRole('table', { name: 'Traces' }).getByRole('row')
 const textOf = async (download: Download) => readFile(await download.path(), 'utf8')
 
-test('selected traces are deleted after a confirmation that says how many', async ({ page }) => {
+test('selected traces are deleted after a confirmation that says how many there are', async ({ page }) => {
   await open(page)
   await expect(rows(page)).toHaveCount(9)
   await select(page, 6).check()
@@ -71,7 +71,7 @@ test('more traces than one call accepts are deleted in several calls', async ({ 
   expect(parts).toEqual([200, 1])
 })
 
-test('traces that could not be deleted are named and stay selected', async ({ page }) => {
+test('traces that could not be deleted are listed and stay selected', async ({ page }) => {
   await page.route('**/api/traces/delete', async route => {
     const [, gone, ...rest] = route.request().postDataJSON().ids
     // Someone else deletes one of them first.

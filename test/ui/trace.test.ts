@@ -113,14 +113,14 @@ test("shows a call's model, tokens, and cost, and the trace's totals", async ({ 
   await expect(row.getByText('$0.00036')).toBeVisible()
 })
 
-test('on the trace page, a reviewer can decide on a span that someone else holds only after taking it over', async ({
+test('on the trace page, a reviewer has to take over a span that someone else holds before deciding on it', async ({
   page,
   context,
 }) => {
   const { span_id, path } = await withSpan(21)
   const kofi = await sample.reviewer('Kofi')
   await signIn(context, sample.key)
-  // The other reviewer begins after the page has loaded.
+  // The other reviewer claims the span after the page has loaded.
   await page.goto(path)
   const chosen = page.getByRole('region', { name: 'Selected span' })
   await expect(chosen.getByRole('button', { name: 'Accept' })).toBeVisible()
@@ -157,13 +157,13 @@ test('shows who is reviewing a span before anyone else decides on it', async ({ 
   await claim()
   await page.reload()
   await page.clock.runFor(15 * 60_000)
-  // According to the service's clock, the reviewer still holds the span.
+  // The claim has ended according to the browser's clock, although not according to the service's.
   await expect(notice).toBeHidden()
   await page.reload()
   await expect(accept).toBeEnabled()
 })
 
-test("a reviewer's own claim needs no takeover, and taking over someone else's claim is optional", async ({
+test('a reviewer can decide on a span that they have claimed, and take over a span that someone else has claimed', async ({
   page,
   context,
 }) => {

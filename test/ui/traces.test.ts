@@ -40,7 +40,7 @@ test('a filter is added, edited, and removed from the keyboard', async ({ page }
   await expect(page.getByRole('button', { name: 'Add filter' })).toBeFocused()
 })
 
-test('one choice among the feedback filters replaces the other', async ({ page }) => {
+test('choosing a feedback filter replaces the previous one', async ({ page }) => {
   await open(page, '&rating=negative&hasFeedback=true')
   await expect(rows(page)).toHaveCount(1)
   await expect(page.getByText('1 trace', { exact: true })).toBeVisible()
@@ -82,7 +82,7 @@ test('Escape closes a filter without changing it', async ({ page }) => {
   await expect(page).toHaveURL(/rating=negative/)
 })
 
-test('each filter in a link is a chip with the value in words', async ({ page }) => {
+test('each filter in the URL is shown as a chip with its value in words', async ({ page }) => {
   const version = sample.promptId
   await open(
     page,
@@ -149,7 +149,9 @@ test('a period is set with a shortcut or by its start and end', async ({ page })
   await expect(page.getByRole('heading', { name: 'No traces match these filters' })).toBeVisible()
 })
 
-test('a row shows the beginning of its input and output, and the error type that a reviewer set', async ({ page }) => {
+test("a row shows the beginning of the trace's input and output, and the error type that a reviewer set", async ({
+  page,
+}) => {
   await open(page, '&errorType=hallucinated_content')
   await expect(rows(page)).toHaveCount(1)
   const cells = rows(page).first().getByRole('cell')
@@ -164,7 +166,7 @@ test('a row shows the beginning of its input and output, and the error type that
   await expect(texts.filter({ hasText: 'answer: Answer 3: the warranty lasts 3 months., months: 3' })).toHaveCount(1)
 })
 
-/** The names of the columns, without the column of checkboxes. */
+/** The names of the columns, except the column with checkboxes. */
 const columnNames = (page: Page) => page.getByRole('columnheader').filter({ hasText: /./ })
 
 test('columns are chosen and ordered from the keyboard, remembered, and reset', async ({ page }) => {
@@ -198,7 +200,7 @@ test('columns are chosen and ordered from the keyboard, remembered, and reset', 
   await expect(page.getByRole('columnheader', { name: 'Metadata' })).toHaveCount(0)
 })
 
-test('stored columns that the app does not know are left out', async ({ page }) => {
+test('stored columns that the app does not recognize are left out', async ({ page }) => {
   await page.addInitScript(() => localStorage.setItem('countersign.traces.columns', '["mood","name","cost","name"]'))
   await open(page)
   await expect(columnNames(page)).toHaveText(['Name', 'Cost'])
@@ -276,7 +278,7 @@ test('traces can be filtered by their full name or part of it', async ({ page })
   await expect(page.getByRole('heading', { name: 'No traces match these filters' })).toBeVisible()
 })
 
-test('traces are sorted by duration from a header or the bar, and the page says if older ones are left out', async ({
+test('traces can be sorted from a column header or the filter bar, and the page says if older traces are left out', async ({
   page,
 }) => {
   await open(page)

@@ -122,7 +122,7 @@ test('a long value can be searched in place', async ({ page }) => {
   await expect(page.getByRole('button', { name: /^Accept/ })).toBeEnabled()
 })
 
-test('a box with hidden content says so and shows all of it', async ({ page }) => {
+test('a box with hidden content says so, and can show all of it', async ({ page }) => {
   await page.setViewportSize({ width: 390, height: 500 })
   await open(page, at('markdown'))
   const box = page.getByRole('region', { name: 'the output', exact: true })
@@ -147,7 +147,7 @@ test('text without Markdown keeps every character', () => {
   expect(isMarkdown(`**a**${'a'.repeat(20_000 - 4)}`)).toBe(false)
 })
 
-test('lines hold the whole text, and a match can span several', () => {
+test('the lines contain the whole text, and a match can span several lines', () => {
   const text = `a\n\n${'x'.repeat(1_999)}\u{1F600}${'y'.repeat(2_500)}\n`
   const lines = linesOf(text)
   expect(lines.every(line => line.text.length <= 2_000 && text.startsWith(line.text, line.start))).toBe(true)

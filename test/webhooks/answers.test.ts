@@ -7,7 +7,7 @@ import { newHooked, receive, withoutQueue } from '../support/webhooks.ts'
 
 afterEach(() => vi.restoreAllMocks())
 
-/** A webhook for the tests' receiver, which behaves as given, and the delivery of a test event. */
+/** A webhook for the tests' receiver, which behaves as `behavior` says, and the delivery of a test event. */
 async function deliverTo(behavior: string, settings: { ALLOW_LOCAL_WEBHOOKS?: string } = {}) {
   const session = `${inject('webhookReceiver')}/${crypto.randomUUID()}`
   const bindings = { ...withoutQueue(), ALLOW_LOCAL_WEBHOOKS: '1' }
@@ -37,7 +37,7 @@ describe("a receiver's response", () => {
     ['endless', 500, 'pending', 'x'.repeat(KEPT_ANSWER_BYTES)],
     ['huge', 500, 'pending', 'x'.repeat(KEPT_ANSWER_BYTES)],
     ['endless-ok', 200, 'delivered', null],
-  ] as const)('is read no further if it is %s', async ([behavior, status, state, answer], { expect }) => {
+  ] as const)('is not read to its end if it is %s', async ([behavior, status, state, answer], { expect }) => {
     const { delivery, report } = await deliverTo(behavior)
     expect(delivery).toMatchObject({ state, attempt: { status, answer } })
     await expect.poll(report, { timeout: 20_000 }).toMatchObject({ isClosed: true })

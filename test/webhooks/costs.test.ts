@@ -7,19 +7,19 @@ import { newBench } from '../support/experiments.ts'
 import { newWatched } from '../support/watched.ts'
 import { newSending, withoutQueue } from '../support/webhooks.ts'
 
-/** Calls that cause events, and their costs in a tenant whose webhook asks for `events`. */
+/** Makes calls that cause events. Returns their costs in a tenant whose webhook subscribes to `events`. */
 async function costsWith(events: readonly EventType[]): Promise<Record<string, Counts>> {
   const { org } = await newSending(events)
   const costs: Record<string, Counts> = {}
   const call = async (name: string, method: 'post' | 'put' | 'patch', path: string, body?: object) => {
     const { bindings, counts } = countingBindings()
-    // Without a queue, the service runs jobs in the request.
+    // If there's no queue, the service runs jobs in the request.
     const { JOBS: _, ...others } = bindings
     const { status } = await org.bearer(others)[method](path, body)
     if (status >= 300) throw new Error(`${name} returned ${status}`)
     costs[name] = counts
   }
-  // The isolate keeps the key and the project.
+  // These calls make the isolate cache the key and the project.
   const { trace_id, ask, observe, read } = await newDisputed(undefined, org)
   await observe({ type: 'output', data: 'Yes' })
   await ask(withoutQueue())
@@ -40,7 +40,7 @@ async function costsWith(events: readonly EventType[]): Promise<Record<string, C
 }
 
 describe('an event', () => {
-  it('costs nothing if no webhook subscribes to it, and no round trip otherwise', async () => {
+  it('costs nothing if no webhook subscribes to it, and no extra round trip otherwise', async () => {
     const [none, all] = [
       await costsWith(['trace.deleted']),
       await costsWith([

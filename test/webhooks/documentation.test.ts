@@ -9,7 +9,7 @@ import type { Client, Org } from '../support/org.ts'
 import { ACCEPT, correct, newVoted } from '../support/voting.ts'
 import { newSending, sent, withoutQueue } from '../support/webhooks.ts'
 
-/* docs/webhooks.md lists the events and says what they contain. */
+/* Checks that docs/webhooks.md lists all events and their fields. */
 
 afterEach(() => vi.restoreAllMocks())
 
@@ -85,7 +85,7 @@ describe("the page's table of events", () => {
     for (const [type, { when }] of documented) expect([type, when]).not.toEqual([type, ''])
   })
 
-  it.for(EVENT_TYPES)('names the fields of %s', async (type, { expect }) => {
+  it.for(EVENT_TYPES)('lists the fields of %s', async (type, { expect }) => {
     const { org } = await newSending([type])
     await CAUSES[type]?.(org, org.owner)
     const [first] = (await sent(org)).filter(({ event }) => event.type === type)
@@ -102,7 +102,7 @@ describe("the page's table of events", () => {
   })
 })
 
-it("the page's list of retries is right", ({ expect }) => {
+it("the page's list of retries is correct", ({ expect }) => {
   const shown = (seconds: number): string => {
     const [amount, unit] = seconds < 3600 ? [seconds / 60, 'minute'] : [seconds / 3600, 'hour']
     return `${amount} ${unit}${amount === 1 ? '' : 's'}`

@@ -16,7 +16,10 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-/** A tenant with a webhook, and a client whose key this isolate hasn't cached, so that it knows about the webhook. */
+/**
+ * A tenant with a webhook, and a client whose key this isolate hasn't cached, so that the isolate finds out about the
+ * webhook.
+ */
 async function newWatched(events: readonly EventType[], fields: object = {}) {
   const { org, webhook } = await newSending(events, fields)
   return { org, webhook, fresh: org.bearer() }
@@ -30,7 +33,7 @@ async function newSpan({ ingest, owner }: Org) {
   return { id, traceId: trace.trace_id, spanId: spans[0].id, stepId: trace.name }
 }
 
-/** Deletes everything under deleted traces. */
+/** Purges these deleted traces. */
 async function purge(ids: readonly string[]) {
   const { results } = await stored
     .prepare(
@@ -177,7 +180,7 @@ describe('events', () => {
 })
 
 describe('feedback', () => {
-  it('is reported once, without its comment, whichever way it arrives', async () => {
+  it('is reported once, without its comment, however it arrives', async () => {
     const { org } = await newSending(['feedback.created'])
     const { trace_id, spanId, step, id } = await newReviewed('Yes', org)
     const stepId = 'find'
@@ -280,7 +283,7 @@ describe('feedback', () => {
     expect(urls.toSorted()).toEqual(['https://hooks.example.com/in', whole])
   })
 
-  it('by reviewers under a blind policy is reported once the output is decided', async () => {
+  it('by reviewers under a blind policy is reported only after the output is decided', async () => {
     const { org } = await newSending(['feedback.created', 'span.reviewed'])
     const { ada, ben, vote, spanId, trace_id } = await newVoted('Yes', { blind: true }, org)
     expect((await ada.client.post(`/api/spans/${spanId}/feedback`, { content: 'Hm' })).status).toBe(201)
@@ -334,7 +337,7 @@ describe('an analysis', () => {
     await askAsync(withoutQueue())
     await stored.prepare('update attribution_jobs set attempts = 1 where trace_key = ?').bind(traceKey).run()
     for (const _ of [1, 2]) await deliver(job, withoutQueue(), { queue: 'x-dead' })
-    // Without its feedback, there's nothing to analyze.
+    // If its feedback is deleted, there's nothing to analyze.
     const other = await newDisputed({ feedback_id: 'gone', rating: 'negative' }, org)
     await other.askAsync(withoutQueue())
     await org.ingest.delete('/api/v1/feedback/gone')

@@ -19,7 +19,7 @@ function keepingJobs() {
 }
 
 describe('a rollback', () => {
-  it('by a person is sent once, with the activation', async () => {
+  it('by a person is sent once, along with the activation', async () => {
     const { org, webhook } = await newSending(['prompt.activated', 'prompt.rolled_back'])
     const { promptId, firstId, addVersion, activate } = await newWatched(org)
     const [second, third] = [await addVersion(), await addVersion()]

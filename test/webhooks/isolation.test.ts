@@ -68,7 +68,7 @@ describe('a receiver that hangs', () => {
     expect(received.filter(hung.isTo)).toHaveLength(3 * CONCURRENT_DELIVERIES)
   })
 
-  it('ends a run after its first attempts, and the rest waits for the next turn', async () => {
+  it('ends a run after the first attempts, and the other deliveries wait for the next turn', async () => {
     vi.useFakeTimers({ toFake: ['Date'] })
     const slow = await newReceiver()
     const count = 2 * CONCURRENT_DELIVERIES + 1
@@ -82,7 +82,7 @@ describe('a receiver that hangs', () => {
       await slow.send(bindings)
       expect(received.length).toBeLessThanOrEqual(turns * CONCURRENT_DELIVERIES)
       expect(received.length).toBeGreaterThanOrEqual(turns)
-      // The turn passes to whoever is next in the queue.
+      // The next message in the queue gets a turn.
       if (received.length < count) expect(events.at(-1)).toMatchObject([{ kind: 'send_events' }, { delaySeconds: 0 }])
     }
     expect(new Set((await slow.deliveries()).map(({ attempts }: { attempts: number }) => attempts))).toEqual(
@@ -107,7 +107,7 @@ describe('a receiver that hangs', () => {
   })
 })
 
-it('events have a queue of their own, or share the one for jobs', async () => {
+it('events have their own queue, or share the queue for jobs', async () => {
   const { bindings, jobs, events } = recordingQueues()
   await (await newHooked({}, bindings)).test()
   expect([jobs, events.map(([{ kind }]) => kind)]).toEqual([[], ['send_events']])

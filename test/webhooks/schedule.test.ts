@@ -9,7 +9,7 @@ import {
 } from '../../src/limits.ts'
 import { newHooked, receive } from '../support/webhooks.ts'
 
-/* When deliveries are attempted, and when that stops, on a simulated clock. */
+/* Checks on a simulated clock when deliveries are attempted, and when the attempts stop. */
 
 afterEach(() => {
   vi.useRealTimers()
@@ -19,7 +19,7 @@ afterEach(() => {
 const ATTEMPTS = WEBHOOK_RETRY_SECONDS.length + 1
 const DAY_MS = 86_400_000
 
-/** A webhook, with a clock that advances only if a test says so. */
+/** A webhook, and a clock that advances only if a test says so. */
 async function newTimed() {
   vi.useFakeTimers({ toFake: ['Date'] })
   const hooked = await newHooked()
@@ -147,7 +147,7 @@ describe('a receiver', () => {
       const before = await passRest(rest)
       expect(received.length).toBeLessThanOrEqual(before + CONCURRENT_DELIVERIES)
     }
-    // From now on it rests for the longest time.
+    // From now on, it rests for the maximum time.
     for (const _ of [1, 2]) await passRest(MAX_WEBHOOK_REST_MS)
   })
 
@@ -220,7 +220,7 @@ describe('a receiver', () => {
     const receiver = receiveWith(500)
     await sendTest()
     const failingSince = new Date().toISOString()
-    // Just before five days have passed, and when they have.
+    // Send just before five days have passed, and again when they have.
     pass(WEBHOOK_DEAD_AFTER_MS - 1)
     await sendTest()
     expect(await read()).toMatchObject({ enabled: true, failingSince })

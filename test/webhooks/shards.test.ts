@@ -39,7 +39,7 @@ it('deliveries from two databases are in one list, and each can be replayed', as
   const draft = { projectSlug: 'support', url: 'https://hooks.example.com/in', events: ['span.reviewed'] }
   const { body: webhook } = await tenant.api.post('/api/webhooks', draft)
   const path = `/api/webhooks/${webhook.id}/deliveries`
-  // The keys that write in these epochs know about the webhook.
+  // Entering an epoch creates new keys. When the isolate reads them, it finds out about the webhook.
   await enterEpoch(tenant, [ONE])
   const inOne = [await write(tenant), await write(tenant)]
   await enterEpoch(tenant, [TWO])

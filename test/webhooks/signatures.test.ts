@@ -8,7 +8,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-/** What the Standard Webhooks library says about a delivery: its payload, or undefined if the signature is wrong. */
+/** What the Standard Webhooks library returns for a delivery: its payload, or undefined if the signature is wrong. */
 function verified(secret: string, { body, headers }: Pick<Received, 'body' | 'headers'>): unknown {
   try {
     return new Webhook(secret).verify(body, headers)
@@ -87,7 +87,7 @@ describe('the signature of a delivery', () => {
     vi.setSystemTime(Date.now() + 1)
     expect(await verifiedBy(first, second)).toEqual([false, true])
     expect((await read()).previousSecretUntil).toBeNull()
-    // After the second rotation within 24 hours, the oldest secret stops working at once.
+    // After the second rotation within 24 hours, the oldest secret stops working immediately.
     const third = await rotate()
     const fourth = await rotate()
     expect(await verifiedBy(first, second, third, fourth)).toEqual([false, false, true, true])

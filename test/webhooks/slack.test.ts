@@ -146,7 +146,7 @@ describe("Slack's form of an event", () => {
     ])
   })
 
-  it.for(['x', '&', '𝒳', '\n'])('keeps each text within what Slack accepts: %j', character => {
+  it.for(['x', '&', '𝒳', '\n'])("keeps each text within Slack's limit: %j", character => {
     const { blocks } = message('feedback.created', { ...ON_SPAN, values: { comment: character.repeat(20_000) } })
     for (const { text } of blocks as { text: { text: string } }[]) {
       expect(text.text.length).toBeLessThan(3000)

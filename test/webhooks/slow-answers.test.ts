@@ -15,7 +15,7 @@ afterEach(() => {
 const HOUR_MS = 3_600_000
 const inMs = (ms: number): string => new Date(Date.now() + ms).toUTCString()
 
-/** What a receiver asks for, and how long that delays the next attempt. */
+/** The Retry-After header of a receiver's response, and how long it delays the next attempt. */
 const RETRY_AFTER: Record<string, [header: () => string, wait: number]> = {
   'in seconds': [() => '1800', HOUR_MS / 2],
   'as a date': [() => inMs(HOUR_MS / 2), HOUR_MS / 2],
@@ -73,7 +73,7 @@ describe('events for a webhook whose data cannot be decrypted', () => {
     expect((await deliveries())[0]).toMatchObject({ state: 'pending', attempts: 0 })
     const failingSince = new Date().toISOString()
     expect(await read()).toMatchObject({ enabled: true, failingSince })
-    // Cron leaves the webhook alone for a while, so that it doesn't delay others.
+    // Cron leaves the webhook alone for a while, so that it doesn't delay other webhooks.
     const dueAt = await stored.prepare('select due_at from webhooks where id = ?').bind(webhook.id).first('due_at')
     expect(dueAt).toBe(Date.now() + UNREADABLE_PAUSE_MS)
     vi.setSystemTime(Date.now() + UNREADABLE_PAUSE_MS)

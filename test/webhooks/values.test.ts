@@ -23,7 +23,7 @@ async function newValued(events: Parameters<typeof newSending>[0], output: unkno
 const data = async (...asked: Parameters<typeof sent>) => (await sent(...asked)).map(({ event }) => event.data)
 
 describe('a webhook with includeValues', () => {
-  it('sends the values at the time of each decision', async () => {
+  it('sends the values as they were at the time of each decision', async () => {
     const { org, webhook, review } = await newValued(['span.reviewed'])
     await review({ ...correct({ months: 24 }), comment: 'See the terms' })
     await review(ACCEPT)
@@ -42,7 +42,7 @@ describe('a webhook with includeValues', () => {
     expect(JSON.stringify(deliveries)).not.toContain('months')
   })
 
-  it('sends feedback and reasons, and their span', async () => {
+  it('sends feedback with the values of its span, and an analysis with its reasoning', async () => {
     const { org, trace_id } = await newValued(['feedback.created'])
     await org.ingest.post('/api/v1/feedback', aFeedback({ trace_id, comment: 'Wrong', correction: { months: 24 } }))
     expect((await data(org)).map(({ values }) => values)).toEqual([
@@ -69,7 +69,7 @@ describe('a webhook with includeValues', () => {
     ])
   })
 
-  // With several databases, the earlier events are sent together with the trace's event.
+  // If there are several databases, the earlier events are sent together with the trace's event.
   it.skipIf(isSharded)("sends nothing about a trace that's deleted while events before it are sent", async () => {
     const { org, review, id } = await newValued(['span.reviewed'])
     const others = await Promise.all([1, 2, 3, 4, 5].map(() => newReviewed('Yes', org)))

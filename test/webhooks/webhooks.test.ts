@@ -80,7 +80,7 @@ describe('a webhook', () => {
     expect(body.error).toContain('npx wrangler secret put WEBHOOK_KEY')
   })
 
-  it("belongs to its project's keys, or to those of the organization", async () => {
+  it('can be managed only with a key for its project or for all projects', async () => {
     const org = await newOrg()
     await org.owner.post('/api/projects', { slug: 'sales', name: 'Sales' })
     const sales = org.clientOf(await org.keyFor({ projectSlug: 'sales' }))
