@@ -80,16 +80,17 @@ describe('the deepest query of the queue', () => {
     return statuses
   }
 
-  it.for(['a blind reviewer', 'a blind manager', 'an adjudicator'])('is accepted for %s', async (name, { expect }) => {
+  const callersAndOrders = ['a blind reviewer', 'a blind manager', 'an adjudicator'].flatMap(name =>
+    QUEUE_ORDERS.map(order => [name, order] as const),
+  )
+  it.for(callersAndOrders)('is accepted for %s in the order `%s`', async ([name, order], { expect }) => {
     const assignees = ['me', 'none', userId].map(assignee => ({ assignee }))
-    for (const order of QUEUE_ORDERS) {
-      const others = order === 'mine' ? [] : assignees.filter(({ assignee }) => order !== 'due' || assignee !== 'none')
-      for (const assignee of [...(order === 'due' ? [] : [{}]), ...others]) {
-        for (const all of ['false', 'true']) {
-          const parameters = { order, all, ...assignee }
-          const statuses = await statusesOf(name, parameters)
-          expect([parameters, statuses]).toEqual([parameters, statuses.map(() => 200)])
-        }
+    const others = order === 'mine' ? [] : assignees.filter(({ assignee }) => order !== 'due' || assignee !== 'none')
+    for (const assignee of [...(order === 'due' ? [] : [{}]), ...others]) {
+      for (const all of ['false', 'true']) {
+        const parameters = { order, all, ...assignee }
+        const statuses = await statusesOf(name, parameters)
+        expect([parameters, statuses]).toEqual([parameters, statuses.map(() => 200)])
       }
     }
   })
