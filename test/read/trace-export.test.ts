@@ -14,7 +14,7 @@ const listed = async (org: Org, query = '') =>
   (await org.read.get(`/api/traces?projectSlug=support&${query}`)).body.traces
 
 describe('an export of traces', () => {
-  it('has the listed items as JSON Lines, followed by an end line', async ({ expect }) => {
+  it('contains the listed traces as JSON Lines, followed by an end line', async ({ expect }) => {
     const { org, observe, give, step } = await newTrace()
     await observe({ type: 'input', data: { question: 'How "long"?\n' } })
     await observe({ data: { answer: 'é😀' } })
@@ -30,7 +30,7 @@ describe('an export of traces', () => {
     expect(itemsIn(body)).toHaveLength(2)
   })
 
-  it('has a CSV row for each trace, with no formula that a spreadsheet would run', async ({ expect }) => {
+  it('has a CSV row for each trace, and escapes formulas so that spreadsheets don’t run them', async ({ expect }) => {
     const { org, observe, step } = await newTrace()
     await observe({ type: 'input', data: '=HYPERLINK("http://evil.example")' })
     await observe({ data: '-1, or\nmore' })
@@ -64,7 +64,9 @@ describe('an export of traces', () => {
     expect(records.map(({ id }) => id)).toEqual((await listed(org)).map(({ id }: { id: string }) => id))
   })
 
-  it('has costs without the rounding errors of addition, and matches only in a search', async ({ expect }) => {
+  it('shows costs without floating-point rounding errors, and includes matches only for a search', async ({
+    expect,
+  }) => {
     const { org, step } = await newTrace()
     for (const cost_usd of [0.1, 0.2]) await step({ model: 'm', output: 'found', cost_usd })
     expect((await listed(org))[0].costUsd).not.toBe(0.3)
@@ -75,7 +77,7 @@ describe('an export of traces', () => {
     expect(hit?.matches).toContain('found')
   })
 
-  it('has the traces that match the filters of the list', async ({ expect }) => {
+  it('contains the same traces as the list with the same filters', async ({ expect }) => {
     const org = await newOrg()
     for (const [index, name] of ['plan', 'write', 'Write'].entries()) {
       const trace = aTrace({ name, timestamp: timeAfter(index), metadata: { index } })
@@ -110,7 +112,7 @@ describe('an export of traces', () => {
   })
 
   it.skipIf(isSharded)(
-    'has each trace once across several files while new ones arrive, in few calls',
+    'contains each trace once across several files, even if new ones arrive, and makes few calls',
     async ({ expect }) => {
       const org = await newOrg()
       const ids = await manyTraces(org, MAX_FILE_ITEMS + 3, () => ({ name: 'many', fields: {} }))
@@ -148,7 +150,7 @@ describe('an export of traces', () => {
     expect(itemsIn(await new Response(body).text()).map(({ id }) => id)).toEqual(ids.slice(0, 999))
   })
 
-  it.skipIf(isSharded)('is cut off if the database fails, and logs the failure', async ({ expect }) => {
+  it.skipIf(isSharded)('is cut off if the database fails, and the failure is logged', async ({ expect }) => {
     const log = vi.spyOn(console, 'error').mockImplementation(() => {})
     const org = await newOrg()
     const ids = await manyTraces(org, 1500, () => ({ name: 'many', fields: {} }))
@@ -185,10 +187,10 @@ describe('an export of traces', () => {
     ['without a format', ''],
     ['with an unknown format', 'format=xml'],
     ['with a limit', 'format=csv&limit=2'],
-    ['with an order', 'format=csv&sort=cost'],
+    ['with a sort order', 'format=csv&sort=cost'],
     ['with a cursor from the list', 'format=csv&cursor=abc'],
     ['with text that is too short', 'format=csv&contains=ab'],
-  ] as const)('rejects %s', async ([, query], { expect }) => {
+  ] as const)('rejects a request %s', async ([, query], { expect }) => {
     const org = await newOrg()
     expect((await org.read.get(pathOf(query))).status).toBe(400)
   })

@@ -21,7 +21,7 @@ describe('the previews of a listed trace', () => {
     expect(await listed(org)).toEqual([null, null])
   })
 
-  it('show the root’s values, from its observations', async ({ expect }) => {
+  it('show the values in the root’s observations', async ({ expect }) => {
     const { org, observe, step } = await newTrace()
     await step({ input: 'not this', output: 'nor this' })
     await observe({ type: 'input', data: { question: 'How long?' } })
@@ -34,7 +34,7 @@ describe('the previews of a listed trace', () => {
     expect(await listed(org)).toEqual(['{"question":"How long?","locale":"en"}', 'Two hours'])
   })
 
-  it('show the values given to the root span itself, with observed values on top', async ({ expect }) => {
+  it('show the values sent with the root span, combined with its observed values', async ({ expect }) => {
     const { org, observe, step, span } = await newTrace()
     await step({ span_id: (await span()).id, input: { a: 1 }, output: 'own' })
     expect(await listed(org)).toEqual(['{"a":1}', 'own'])
@@ -62,7 +62,7 @@ describe('the previews of a listed trace', () => {
     ])
   })
 
-  it('read only the beginning of a value in a row', async ({ expect }) => {
+  it('read only the beginning of a value that is stored in a row', async ({ expect }) => {
     const { org, observe } = await newTrace()
     const system = (length: number) => [
       { role: 'system', content: 's'.repeat(length) },
@@ -86,7 +86,7 @@ describe('the previews of a listed trace', () => {
     expect((await listed(org))[0]).toBe(JSON.stringify(Object.fromEntries(last)))
   })
 
-  it('fall back to the first step with an input and the last with an output, if the root has none', async ({
+  it('fall back to the first step with an input and the last step with an output if the root has none', async ({
     expect,
   }) => {
     const { org, observe, step } = await newTrace()
@@ -101,7 +101,7 @@ describe('the previews of a listed trace', () => {
     expect(await listed(org)).toEqual(['["prompt","more"]', 'found'])
   })
 
-  it('of telemetry skip the web request at the root, and steps that only prepare or pass on values', async ({
+  it('skip a telemetry root that is a web request, and steps that only prepare or pass on values', async ({
     expect,
   }) => {
     const { org, span } = await newRun()
@@ -120,7 +120,7 @@ describe('the previews of a listed trace', () => {
     expect(await listed(org)).toEqual(['How long?', '2 years'])
   })
 
-  it('of telemetry show the messages that arrived as log records', async ({ expect }) => {
+  it('show telemetry messages that arrived as log records', async ({ expect }) => {
     const { org, traceId, span } = await newRun()
     const spanId = aHexSpanId()
     await exportSpans(org, [span({ spanId })])
@@ -145,7 +145,7 @@ describe('the previews of a listed trace', () => {
     expect((await listed(org))[0]).toBe('Last question')
   })
 
-  it('read a bounded number of a trace’s rows', async ({ expect }) => {
+  it('read only a limited number of rows for each trace', async ({ expect }) => {
     const { org, trace_id, span } = await newTrace()
     const read = () => rowsReadBy(bindings => org.bearer(bindings).get('/api/traces?projectSlug=support'))
     await read()
@@ -180,7 +180,7 @@ describe('the error type of a listed trace', () => {
     return traces.map(({ errorType, errorTypeBy }: Record<string, unknown>) => [errorType, errorTypeBy])
   }
 
-  it("is the newest that a reviewer named, or else the engine's, as its filter finds it", async ({ expect }) => {
+  it("is the newest type that a reviewer chose, or else the engine's, and the filter agrees", async ({ expect }) => {
     const { org, trace_id, step } = await newTrace()
     expect(await typeOf(org)).toEqual([[null, null]])
     const spanIds = [crypto.randomUUID(), crypto.randomUUID()]

@@ -5,7 +5,7 @@ import { stored } from '../support/database.ts'
 import { client, newOrg, type Org } from '../support/org.ts'
 import { aHexSpanId, anExport, anExportedSpan } from '../support/telemetry.ts'
 
-/** Every page of a list, with `limit` items each. */
+/** Reads every page of the trace list and returns the ids on each page. */
 async function pagesOf(org: Org, limit: number): Promise<string[][]> {
   const pages: string[][] = []
   let cursor: string | null = ''
@@ -32,7 +32,7 @@ describe('the trace list', () => {
     expect((await org.read.get(`/api/traces?projectId=${crypto.randomUUID()}`)).status).toBe(404)
   })
 
-  it('is sorted newest first by client time and then id, without gaps or duplicates at any page size', async ({
+  it('is sorted by client time, newest first, and then by id, without gaps or duplicates at any page size', async ({
     expect,
   }) => {
     const org = await newOrg()
@@ -104,7 +104,7 @@ describe('a trace', () => {
     },
   )
 
-  it('names its project, which its id does not reveal', async ({ expect }) => {
+  it('identifies its project, which its id does not reveal', async ({ expect }) => {
     const org = await newOrg()
     const { id } = (await org.ingest.post('/api/v1/traces', aTrace())).body
     const { body } = await org.owner.get('/api/projects')
@@ -112,13 +112,13 @@ describe('a trace', () => {
     expect((await org.owner.get(`/api/traces/${id}`)).body.project).toEqual({ id: project.id, slug: 'support' })
   })
 
-  it('is found by its id in either case', async ({ expect }) => {
+  it('is found by its id even in uppercase', async ({ expect }) => {
     const org = await newOrg()
     const { id } = (await org.ingest.post('/api/v1/traces', aTrace())).body
     expect((await org.read.get(`/api/traces/${id.toUpperCase()}`)).body.id).toBe(id)
   })
 
-  it('disappears from every read as soon as it is deleted, and its trace_id can be reused for an empty trace', async ({
+  it('disappears from all responses once it is deleted, and its trace_id can be reused for a new, empty trace', async ({
     expect,
   }) => {
     const org = await newOrg()
@@ -151,7 +151,7 @@ describe('a trace', () => {
     expect((await org.ingest.get('/api/v1/traces/search?group_id=session-1')).body.count).toBe(1)
   })
 
-  it('can be deleted only by its project’s key with the manage scope', async ({ expect }) => {
+  it('can be deleted only with a key that has the manage scope for its project', async ({ expect }) => {
     const org = await newOrg()
     const { id } = (await org.ingest.post('/api/v1/traces', aTrace())).body
     const reader = client({ 'x-api-key': await org.keyFor({ scopes: ['ingest', 'read', 'review'] }) })
@@ -164,7 +164,7 @@ describe('a trace', () => {
 describe('a client’s trace_id', () => {
   const named = (id: string, query = '?projectSlug=support') => `/api/traces/${id}${query}`
 
-  it('finds the trace in a search, in a list and with GET /api/traces/{id}', async ({ expect }) => {
+  it('finds the trace in a search, in a list, and with GET /api/traces/{id}', async ({ expect }) => {
     const org = await newOrg()
     const trace = aTrace({ metadata: { group_id: 'g' } })
     const { trace_id } = trace
@@ -235,7 +235,7 @@ it('records when the service received a trace and its spans, feedback, and obser
   expect([span.createdAt, isNow(span.receivedAt)]).toEqual([TIME, true])
   expect([trace.feedback[0].createdAt, isNow(trace.feedback[0].receivedAt)]).toEqual([TIME, true])
   expect([observations[0].timestamp, isNow(observations[0].received_at)]).toEqual([TIME, true])
-  // A span sent again keeps its first receipt time.
+  // A span that is sent again keeps its first receipt time.
   await org.ingest.post('/api/v1/spans', { ...step, output: 'Later' })
   const again = (await org.read.get(`/api/spans/${span.id}`)).body
   expect([again.output, again.receivedAt]).toEqual(['Later', span.receivedAt])

@@ -16,7 +16,7 @@ interface Turn {
 const get = async ({ read }: Org, query = 'value=chat') =>
   (await read.get(`/api/groups/turns?projectSlug=support&${query}`)).body
 
-/** A whole conversation, read in pages. */
+/** Reads a whole conversation, page by page. */
 async function all(org: Org, query = 'value=chat'): Promise<Turn[]> {
   const turns: Turn[] = []
   for (let cursor: string | null = ''; cursor !== null; ) {
@@ -27,7 +27,7 @@ async function all(org: Org, query = 'value=chat'): Promise<Turn[]> {
   return turns
 }
 
-/** Sends a trace whose timestamp is this many seconds after TIME, with what the user said and the answer. */
+/** Sends a trace with a user's message and the answer. Its timestamp is `seconds` after TIME. */
 async function say(
   org: Org,
   seconds: number,
@@ -49,23 +49,26 @@ async function say(
 const textsOf = (turns: Turn[]) => turns.map(({ span }) => [span?.input, span?.output])
 
 describe('a conversation', () => {
-  it.for([1, 2, 50])('reads from top to bottom, or newest first, in pages of %i', async (limit, { expect }) => {
-    const org = await newOrg()
-    await say(org, 2, 'How long?', 'Two years.')
-    await say(org, 1, 'Is there a warranty?', 'Yes.')
-    await say(org, 3, 'Hello?', 'Another chat', { group_id: 'other' })
-    await say(org, 4, 'Thanks', undefined)
-    const texts = [
-      ['Is there a warranty?', 'Yes.'],
-      ['How long?', 'Two years.'],
-      ['Thanks', null],
-    ]
-    expect(textsOf(await all(org, `value=chat&limit=${limit}`))).toEqual(texts)
-    expect(textsOf(await all(org, `value=chat&order=newest&limit=${limit}`))).toEqual(texts.toReversed())
-    expect(await get(org, 'value=none')).toEqual({ turns: [], nextCursor: null })
-  })
+  it.for([1, 2, 50])(
+    'is listed oldest first, or newest first on request, in pages of %i',
+    async (limit, { expect }) => {
+      const org = await newOrg()
+      await say(org, 2, 'How long?', 'Two years.')
+      await say(org, 1, 'Is there a warranty?', 'Yes.')
+      await say(org, 3, 'Hello?', 'Another chat', { group_id: 'other' })
+      await say(org, 4, 'Thanks', undefined)
+      const texts = [
+        ['Is there a warranty?', 'Yes.'],
+        ['How long?', 'Two years.'],
+        ['Thanks', null],
+      ]
+      expect(textsOf(await all(org, `value=chat&limit=${limit}`))).toEqual(texts)
+      expect(textsOf(await all(org, `value=chat&order=newest&limit=${limit}`))).toEqual(texts.toReversed())
+      expect(await get(org, 'value=none')).toEqual({ turns: [], nextCursor: null })
+    },
+  )
 
-  it('shows each turn’s span and feedback as other responses do', async ({ expect }) => {
+  it('shows each turn’s span and feedback in the same form as other responses', async ({ expect }) => {
     const org = await newOrg()
     const { id, trace_id } = await say(org, 1, 'Hi', { text: 'x'.repeat(20_000) })
     await org.ingest.post('/api/v1/feedback', aFeedback({ trace_id, comment: 'Too long' }))
@@ -130,7 +133,7 @@ describe('a conversation', () => {
     expect(turn?.span?.output).toBeGreaterThan(MAX_TURN_SPANS / 2)
   })
 
-  it('ends a page at 8 MiB of values, with at least one turn', async ({ expect }) => {
+  it('limits a page to 8 MiB of values, but always includes at least one turn', async ({ expect }) => {
     const org = await newOrg()
     for (const second of [1, 2, 3]) await say(org, second, second, 'x'.repeat(4.5 * 1024 * 1024))
     const { turns, nextCursor } = await get(org)
@@ -150,7 +153,7 @@ describe('a conversation', () => {
     expect([turn.feedback.length, turn.feedbackCount]).toEqual([MAX_TURN_FEEDBACK, MAX_TURN_FEEDBACK + 1])
   })
 
-  it('loses its deleted traces', async ({ expect }) => {
+  it('leaves out deleted traces', async ({ expect }) => {
     const org = await newOrg()
     const { id } = await say(org, 1, 'Hi', 'Hello')
     await say(org, 2, 'Bye', 'Goodbye')

@@ -31,7 +31,7 @@ describe.for(kindsOfText)('a diff at $path', kind => {
     expect(new Set(same.lines.map(({ op }: { op: string }) => op))).toEqual(new Set(['same']))
   })
 
-  it('needs a key for the project with the read or manage scope', async ({ expect }) => {
+  it('requires a key with the read or manage scope for the project', async ({ expect }) => {
     const org = await newOrg()
     await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
     const text = await newText(kind, org)
@@ -85,7 +85,7 @@ describe.for(kindsOfText)('a diff at $path', kind => {
     }
   })
 
-  it('says that it isn’t minimal if the versions have too little in common', async ({ expect }) => {
+  it('is marked as not minimal if the versions have too little in common', async ({ expect }) => {
     const org = await newOrg()
     const lines = (prefix: string) => Array.from({ length: 2 * MAX_DIFF_EDITS }, (_, index) => `${prefix}${index}`)
     const text = await newText(kind, org, 'answer', { content: ['same', ...lines('a')].join('\n') })

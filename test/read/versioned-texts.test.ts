@@ -7,7 +7,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** For tests that store megabytes on a busy machine. */
+/** The timeout for tests that store several megabytes. It's long enough for a busy machine. */
 const SLOW_MS = 30_000
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
@@ -21,7 +21,8 @@ const byBytes = (a: string, b: string) => {
 }
 
 /**
- * Names that UTF-16 and UTF-8 sort differently (characters past 16 bits), and characters with a meaning in URLs or SQL.
+ * Names with characters that UTF-16 and UTF-8 sort differently (above U+FFFF), and with characters that have a meaning
+ * in URLs or SQL.
  */
 const STEPS = [
   'answer',
@@ -80,7 +81,7 @@ describe.for(kindsOfText)('the list at $path', kind => {
     expect((await org.read.get(bySlug)).body).toEqual({ [kind.list]: [], nextCursor: null })
   })
 
-  it('is in name order, without gaps or duplicates, at any page size', async ({ expect }) => {
+  it('is sorted by name, without gaps or duplicates at any page size', async ({ expect }) => {
     const org = await newOrg()
     for (const name of names) await newText(kind, org, name)
     for (const limit of [1, 2, 3, 7, names.length, 200]) {
@@ -90,9 +91,7 @@ describe.for(kindsOfText)('the list at $path', kind => {
     }
   })
 
-  it('contains no gaps or duplicates if prompts or docs are created or changed between two pages', async ({
-    expect,
-  }) => {
+  it('has no gaps or duplicates if prompts or docs are created or changed between two pages', async ({ expect }) => {
     const org = await newOrg()
     const later = await newText(kind, org, 'm')
     await newText(kind, org, 'c')
@@ -169,7 +168,7 @@ describe.for(kindsOfText)('the list at $path', kind => {
     }
   })
 
-  it("rejects a cursor from another organization's, project's or kind's list", async ({ expect }) => {
+  it('rejects a cursor from the list of another organization, project, or kind', async ({ expect }) => {
     const [org, otherOrg] = [await newOrg(), await newOrg()]
     await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
     for (const name of ['a', 'b']) await newText(kind, org, name)
@@ -190,7 +189,7 @@ describe.for(kindsOfText)('the list at $path', kind => {
     async ({ expect }) => {
       const org = await newOrg()
       const long = Array.from({ length: 40 }, (_, index) => `t${String(index).padStart(2, '0')}`)
-      // Each character takes two bytes, because the page is measured in bytes.
+      // Uses a character that takes two bytes, because the size of a page is measured in bytes.
       const contentOf = (name: string) => `${name} `.padEnd(MAX_CONTENT_BYTES / 2 + 2, 'é').slice(0, -4)
       for (const name of long) await newText(kind, org, name, { content: contentOf(name) })
       const pages = await pagesOf(org, `${bySlug}&limit=200`)
@@ -214,17 +213,17 @@ describe.for(kindsOfText)('the ETag of the list at $path', kind => {
   const etagOf = async (org: Org, path = bySlug) => (await org.read.get(path)).headers.get('etag') ?? ''
 
   it.for<[string, (etag: string) => string, number]>([
-    ['itself', etag => etag, 304],
-    ['its weak form', etag => `W/${etag}`, 304],
-    ['a list that includes it', etag => `"x", ${etag},"y"`, 304],
-    ['a list that includes its weak form', etag => `W/"x" ,W/${etag}`, 304],
-    ['anything', () => '*', 304],
+    ['the tag itself', etag => etag, 304],
+    ['the weak form of the tag', etag => `W/${etag}`, 304],
+    ['a list that includes the tag', etag => `"x", ${etag},"y"`, 304],
+    ['a list that includes the weak form of the tag', etag => `W/"x" ,W/${etag}`, 304],
+    ['an asterisk', () => '*', 304],
     ['a different tag', () => '"0123456789abcdef0123456789abcdef"', 200],
-    ['others', () => '"x", W/"y"', 200],
-    ['a prefix of it', etag => `${etag.slice(0, -1)}0"`, 200],
+    ['other tags', () => '"x", W/"y"', 200],
+    ['the tag with an extra digit', etag => `${etag.slice(0, -1)}0"`, 200],
     ['the tag without its quotes', etag => etag.replaceAll('"', ''), 200],
-    ['nothing', () => '', 200],
-  ])('handles If-None-Match with %s as HTTP specifies', async ([, tagFrom, status], { expect }) => {
+    ['an empty value', () => '', 200],
+  ])('is compared as HTTP specifies if If-None-Match is %s', async ([, tagFrom, status], { expect }) => {
     const org = await newOrg()
     await newText(kind, org)
     const full = await org.read.get(bySlug)
@@ -238,7 +237,7 @@ describe.for(kindsOfText)('the ETag of the list at $path', kind => {
     expect(response.headers.get('x-request-id')).toEqual(expect.any(String))
   })
 
-  it('serves HEAD like GET', async ({ expect }) => {
+  it('is the same for HEAD and GET', async ({ expect }) => {
     const org = await newOrg()
     const etag = await etagOf(org)
     const head = (more: object) =>
@@ -300,7 +299,7 @@ describe.for(kindsOfText)('the ETag of the list at $path', kind => {
     expect((await org.read.get(`${bySlug}&limit=1`, undefined, known)).status).toBe(200)
   })
 
-  it('never grants read access, even with the right tag', async ({ expect }) => {
+  it('never grants read access, even if If-None-Match is right', async ({ expect }) => {
     const [org, otherOrg] = [await newOrg(), await newOrg()]
     const known = { 'if-none-match': '*' }
     expect((await client({}).get(bySlug, undefined, known)).status).toBe(401)
@@ -334,7 +333,7 @@ describe.for(kindsOfText)('a prompt or doc at $path', kind => {
     expect(activeIn(detail)).toEqual([(await text.listed()).versionId])
   })
 
-  it('is found by its id in either case', async ({ expect }) => {
+  it('is found by its id even in uppercase', async ({ expect }) => {
     const org = await newOrg()
     const text = await newText(kind, org)
     expect(await org.read.get(`${kind.path}/${text.id.toUpperCase()}`)).toMatchObject({

@@ -6,7 +6,7 @@ import { reviewerOf } from '../support/reviews.ts'
 
 const STEP = 'generate-answer'
 
-/** A project where three people review each answer blind, with an adjudicator and three answers. */
+/** Creates a project with three answers, an adjudicator, and three people who each review every answer blind. */
 async function newPanel() {
   const org = await newOrg()
   const policy = { steps: { [STEP]: { reviewers: 3, blind: true } } }
@@ -33,7 +33,7 @@ const accept = { decision: 'accept' }
 const correctTo = (answer: string) => ({ decision: 'correct', approvedOutput: { answer } })
 
 describe('three people who review a step blind', () => {
-  it('decide what they agree on, an adjudicator decides the rest, and the dataset changes once for each', async ({
+  it('decide what they agree on, leave the rest to an adjudicator, and change the dataset once per output', async ({
     expect,
   }) => {
     const { org, ada, kofi, mei, grace, spanIds } = await newPanel()
@@ -49,7 +49,7 @@ describe('three people who review a step blind', () => {
     const queued = async (by: { client: Client }, more = '') =>
       (await by.client.get(QUEUE + more)).body.spans.map(({ id }: { id: string }) => id).sort()
 
-    // Two agree, but the span is still open, and the third reviewer can't see their votes.
+    // Two reviewers agree, but the span is still open, and the third reviewer can't see their votes.
     for (const by of [ada, kofi]) {
       expect(await vote(by, agreed, accept)).toMatchObject({ approvedOutput: null, review: { state: 'unreviewed' } })
     }
@@ -65,7 +65,7 @@ describe('three people who review a step blind', () => {
     })
     expect(await datasetChanges()).toBe(1)
 
-    // One disagrees.
+    // One reviewer disagrees.
     await vote(ada, disputed, accept)
     await vote(kofi, disputed, accept)
     const third = { ...correctTo('14 days.'), comment: 'Only for gifts.', errorType: 'context_misinterpretation' }
@@ -87,15 +87,15 @@ describe('three people who review a step blind', () => {
     const { feedback } = (await org.owner.get(`/api/traces/${decided.trace.id}`)).body
     expect(feedback).toMatchObject([{ spanId: disputed, userId: mei.userId, content: 'Only for gifts.' }])
 
-    // All three correct the last one to the same value.
+    // All three correct the last answer to the same value.
     for (const by of [ada, kofi, mei]) await vote(by, corrected, correctTo('4 euros.'))
     expect(await datasetChanges()).toBe(3)
     const { datasets } = (await org.owner.get('/api/datasets?projectSlug=support')).body
     expect(datasets).toMatchObject([{ stepId: STEP, items: 3 }])
 
     // Computed by hand: Ada and Kofi agree on 3 of 3 decisions, and each agrees with Mei on 2 of 3. Mei's labels are
-    // accept, correct, correct, so 4 of 9 agree with her by chance: κ = (2/3 - 4/9) / (1 - 4/9). Of 9 labels, 5 accept:
-    // α = 1 - (2/9) / (2 · 5 · 4 / (9 · 8)).
+    // accept, correct, and correct, so the agreement expected by chance is 4/9: κ = (2/3 - 4/9) / (1 - 4/9). Of the 9
+    // labels, 5 are accept: α = 1 - (2/9) / (2 · 5 · 4 / (9 · 8)).
     const report = (await grace.client.get(`/api/agreement?projectSlug=support&stepId=${STEP}`)).body
     expect(report).toMatchObject({
       decision: { outputs: 3, unanimous: 2, pairs: 9, agreed: 7, agreement: { value: expect.closeTo(7 / 9, 3) } },

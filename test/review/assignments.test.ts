@@ -30,7 +30,7 @@ async function spansIn(org: Org, count: number, step_id = 'answer'): Promise<str
   return spans.map(({ span }) => span.span_id)
 }
 
-/** An organization with three people and some spans to review. */
+/** Creates an organization with three people and some spans to review. */
 async function newTeam(count: number) {
   const org = await newOrg()
   const [ada, bob, cy] = [await reviewerOf(org), await reviewerOf(org), await reviewerOf(org)]
@@ -48,7 +48,7 @@ async function newTeam(count: number) {
 const sharesOf = ({ assigned }: { assigned: { userId: string; spans: number }[] }) => assigned.map(({ spans }) => spans)
 
 describe('assigning spans', () => {
-  it('distributes a part of the queue evenly over several calls, and changes nothing when repeated', async ({
+  it('distributes part of the queue evenly across several calls, and changes nothing if repeated', async ({
     expect,
   }) => {
     const { org, ada, bob, cy, spanIds, assign, queueOf, assigneesOf } = await newTeam(7)
@@ -84,7 +84,7 @@ describe('assigning spans', () => {
     expect((await org.owner.get(`${QUEUE}&assignee=${bob.userId}&limit=2`)).body).toMatchObject({ remaining: 3 })
   })
 
-  it('lists spans that are due first, page by page', async ({ expect }) => {
+  it('lists the spans that are due soonest first, page by page', async ({ expect }) => {
     const { ada, spanIds, assign, queueOf } = await newTeam(5)
     const dates = ['2027-01-03', '2027-01-01', undefined, '2027-01-02', '2027-01-01']
     for (const [index, date] of dates.entries()) {
@@ -107,7 +107,7 @@ describe('assigning spans', () => {
     expect(await queueOf(ada, 'assignee=me&order=newest')).toEqual(spanIds.toReversed())
   })
 
-  it("begins with the reviewer's own spans, and leaves out those of others", async ({ expect }) => {
+  it("puts the reviewer's own spans first in the queue, and leaves out other people's spans", async ({ expect }) => {
     const { ada, bob, cy, spanIds, assign } = await newTeam(7)
     const [oldest, , bobs, ...rest] = spanIds
     const [late, soon] = [rest[3], rest[1]]
@@ -131,7 +131,9 @@ describe('assigning spans', () => {
     expect(await walk(cy, 3)).toEqual({ found: others, remaining: 4, assigned: 0 })
   })
 
-  it('ends with the decision, until the output changes or the decision is withdrawn', async ({ expect }) => {
+  it('closes an assignment when its span is decided, until the output changes or the decision is withdrawn', async ({
+    expect,
+  }) => {
     const { org, spanId, observe, review } = await newReviewed('Yes')
     const { userId, client } = await reviewerOf(org)
     const state = async () => ({
@@ -157,7 +159,7 @@ describe('assigning spans', () => {
     expect((await client.get('/api/spans?projectSlug=support&assignee=none')).body.spans).toEqual([])
   })
 
-  it("moves a person's remaining spans to others, or unassigns them", async ({ expect }) => {
+  it("moves a person's remaining spans to other people, or unassigns them", async ({ expect }) => {
     const { org, ada, bob, cy, spanIds, assign, queueOf, assigneesOf, progress } = await newTeam(4)
     await assign({ filter: FILTER, userIds: [ada.userId], dueAt: DUE })
     await ada.client.put(`/api/spans/${spanIds[0]}/review`, { decision: 'accept' })
@@ -216,7 +218,7 @@ describe('assigning spans', () => {
     expect(both).toMatchObject({ status: 400, body: { details: [{ path: 'spanIds.1' }] } })
   })
 
-  it('shows the assignees of the span that a root is reviewed with', async ({ expect }) => {
+  it('shows the assignees of a span on the root that is reviewed with it, too', async ({ expect }) => {
     const text = 'The warranty is 24 months.'
     const { org, id, spanId: root, step } = await newReviewed(text)
     const { userId } = await reviewerOf(org)
@@ -247,7 +249,7 @@ describe('assigning spans', () => {
     expect(body.spans.map(({ id }: { id: string }) => id)).toEqual([spanIds[0]])
   })
 
-  it('assigns each span to as many people as the policy says, and offers assigned spans that the policy leaves out', async ({
+  it('assigns each span to as many people as the policy requires, and offers it even if it is left out', async ({
     expect,
   }) => {
     const { org, ada, bob, cy, spanIds, assign, queueOf, assigneesOf } = await newTeam(3)
@@ -271,7 +273,7 @@ describe('assigning spans', () => {
     expect(await queueOf(ada, 'assignee=me')).toContain(left)
   })
 
-  it('waits only for people who have not voted, and hides from blind reviewers who they are', async ({ expect }) => {
+  it('waits only for people who have not voted, and does not show blind reviewers who they are', async ({ expect }) => {
     const { org, ada, ben, cleo, spanId, vote } = await newVoted('Yes', { blind: true })
     const userIds = [ada.userId, ben.userId]
     await org.owner.post(ASSIGN, { spanIds: [spanId], userIds, dueAt: '2020-01-01T00:00:00.000Z' })
@@ -303,14 +305,14 @@ describe('assigning spans', () => {
   })
 
   it.for([false, true])(
-    'goes to people who have not voted, unless that would show who has; blind: %s',
+    'chooses people who have not voted, unless that would reveal who has; blind: %s',
     async (blind, { expect }) => {
       const { org, ada, ben, cleo, spanId, vote } = await newVoted('Yes', { reviewers: 3, blind })
       await vote(ada, ACCEPT)
       const userIds = [ada, ben, cleo].map(({ userId }) => userId)
       const { body } = await org.owner.post(ASSIGN, { spanIds: [spanId], userIds })
       expect(body.assigned.map(({ spans }: { spans: number }) => spans)).toEqual(blind ? [1, 1, 1] : [0, 1, 1])
-      // Ben votes, and is then away: nobody has to take over.
+      // Ben votes and then goes away. Nobody has to take over from him.
       await vote(ben, ACCEPT)
       const dee = await reviewerOf(org)
       const moved = { spanIds: [spanId], fromUserId: ben.userId, userIds: [dee.userId] }
@@ -321,7 +323,7 @@ describe('assigning spans', () => {
   )
 
   it.for([false, true])(
-    'balances what waits for people, unless that would show who voted; blind: %s',
+    'balances the number of spans that wait for each person, unless that would reveal who voted; blind: %s',
     async (blind, { expect }) => {
       const { org, ada, ben, spanId, vote } = await newVoted('Yes', { blind })
       const [next] = await spansIn(org, 1)
@@ -338,7 +340,7 @@ describe('assigning spans', () => {
     },
   )
 
-  it('follows renamed steps', async ({ expect }) => {
+  it('finds a renamed step by either name', async ({ expect }) => {
     const { org, ada, assign } = await newTeam(2)
     await org.owner.put(`/api/projects/${org.project.id}/step-names`, { names: { answer: 'reply' } })
     for (const stepId of ['reply', 'answer']) {
@@ -362,7 +364,7 @@ describe('a rejected request', () => {
   it.for<[string, (userId: string) => object, string]>([
     ['neither spans nor a filter', userId => ({ userIds: [userId] }), ''],
     ['both spans and a filter', userId => ({ spanIds: [spanId], filter: FILTER, userIds: [userId] }), 'filter'],
-    ['nobody, by a filter', () => ({ filter: FILTER, userIds: [] }), 'userIds'],
+    ['a filter but no people', () => ({ filter: FILTER, userIds: [] }), 'userIds'],
     ['a user who does not exist', userId => ({ spanIds: [spanId], userIds: [userId, spanId] }), 'userIds.1'],
     ['a filter without a project', userId => ({ filter: {}, userIds: [userId] }), ''],
     [
@@ -371,7 +373,7 @@ describe('a rejected request', () => {
       'filter.assignee',
     ],
     [
-      'an assignee as well as somebody to take spans from',
+      'both an assignee and a person to take spans from',
       userId => ({ filter: { ...FILTER, assignee: 'none' }, fromUserId: userId, userIds: [userId] }),
       'filter.assignee',
     ],
@@ -379,7 +381,7 @@ describe('a rejected request', () => {
     ['a forged cursor', userId => ({ filter: FILTER, userIds: [userId], cursor: 'x' }), 'cursor'],
     ['too many spans', userId => ({ spanIds: ids(MAX_ASSIGNED_SPANS + 1), userIds: [userId] }), 'spanIds'],
     ['too many people', () => ({ spanIds: [spanId], userIds: ids(MAX_ASSIGNEES + 1) }), 'userIds'],
-  ])('names %s', async ([, bodyOf, path], { expect }) => {
+  ])('contains %s', async ([, bodyOf, path], { expect }) => {
     const { status, body } = await org.owner.post(ASSIGN, bodyOf(userId))
     expect([status, body.details[0].path]).toEqual([400, path])
   })
@@ -408,7 +410,9 @@ describe('a large project', () => {
       .run()
   })
 
-  it('is assigned in calls of a limited size, and each returns the cursor for the next one', async ({ expect }) => {
+  it('is assigned in several calls of a limited size, each of which returns the cursor for the next call', async ({
+    expect,
+  }) => {
     const userIds = people.map(({ userId }) => userId)
     const first = (await org.owner.post(ASSIGN, { filter: FILTER, userIds })).body
     expect(sharesOf(first)).toEqual([MAX_ASSIGNED_SPANS / 2, MAX_ASSIGNED_SPANS / 2])
@@ -419,7 +423,7 @@ describe('a large project', () => {
     expect([...sharesOf(again), again.unchanged, again.nextCursor]).toEqual([0, 0, 0, null])
   })
 
-  it("reads only a person's own traces for their queue, in two round trips", async ({ expect }) => {
+  it("needs to read only a person's own traces for that person's queue, in two round trips", async ({ expect }) => {
     const { key, userId, client: own } = await reviewerOf(org)
     const spans = (await own.get(`${QUEUE}&limit=200&order=random`)).body.spans
     const spanIds = spans.slice(0, 5).map(({ id }: { id: string }) => id)
@@ -438,7 +442,7 @@ describe('a large project', () => {
   })
 
   it.skipIf(isSharded)(
-    "reads at most a few rows for each of the people's open assignments, whatever the policy is",
+    'reads at most a few rows for each open assignment, regardless of the policy',
     async ({ expect }) => {
       const userIds = await Promise.all(
         Array.from({ length: MAX_ASSIGNEES }, async () => (await reviewerOf(org)).userId),
@@ -477,7 +481,7 @@ describe('a large project', () => {
     },
   )
 
-  it('gives nobody more than the maximum, and says so', async ({ expect }) => {
+  it('assigns nobody more than the maximum, and reports the shortfall', async ({ expect }) => {
     const { userId } = await reviewerOf(org)
     await databaseOfTrace(org.project.id)
       .prepare(

@@ -4,7 +4,7 @@ import { stored } from '../support/database.ts'
 import { ACCEPT, adjudicatorOf, correct, newVoted, RESET, setPolicy } from '../support/voting.ts'
 
 describe('claims on a span that several people review', () => {
-  it('are limited to the number of missing votes, and end with the votes', async ({ expect }) => {
+  it('are limited to the number of missing votes, and end when their holders vote', async ({ expect }) => {
     const { org, ada, ben, cleo, vote, spanId } = await newVoted('Yes')
     const judge = await adjudicatorOf(org)
     type Reviewer = typeof ada
@@ -16,7 +16,7 @@ describe('claims on a span that several people review', () => {
       (await by.client.get('/api/review-queue?projectSlug=support')).body.remaining === 1
     expect([await call(ada, 'claim'), await call(ben, 'claim'), await call(cleo, 'claim')]).toEqual([true, true, false])
     expect([await isQueued(ada), await isQueued(ben), await isQueued(cleo)]).toEqual([true, true, false])
-    // Both renew their claims; claiming again gives nobody a second one.
+    // Both renew their claims. Claiming again doesn't give anyone a second claim.
     for (const verb of ['heartbeat', 'claim']) {
       expect([await call(ada, verb), await call(ben, verb), await call(cleo, verb)]).toEqual([true, true, false])
     }
@@ -29,7 +29,7 @@ describe('claims on a span that several people review', () => {
     expect(await vote(ben, correct('No'))).toMatchObject({ status: 409 })
     expect((await vote(ben, correct('No', { takeOver: true }))).body).toMatchObject({ isDisputed: true, claim: null })
     expect([await call(cleo, 'heartbeat'), await call(cleo, 'claim')]).toEqual([false, false])
-    // The remaining span is the adjudicator's.
+    // Only an adjudicator can claim the disputed span.
     expect([await call(judge, 'claim'), await call(judge, 'heartbeat')]).toEqual([true, true])
     const disputed = '/api/review-queue?projectSlug=support&disputed=true'
     expect((await judge.client.get(disputed)).body).toMatchObject({ remaining: 1, spans: [{ id: spanId }] })
@@ -38,7 +38,7 @@ describe('claims on a span that several people review', () => {
     expect((await vote(judge, ACCEPT)).body).toMatchObject({ review: { basis: 'adjudication' }, claim: null })
   })
 
-  it.for([false, true])('are shown to each holder with their own claim first; blind: %s', async (blind, { expect }) => {
+  it.for([false, true])('are shown so that each holder sees their own claim; blind: %s', async (blind, { expect }) => {
     const { ada, ben, cleo, vote, spanId } = await newVoted('Yes', { reviewers: 3, blind })
     for (const by of [ada, ben]) await by.client.post('/api/review-queue/claim', { spanIds: [spanId] })
     const shown = async ({ client }: typeof ada) => (await client.get(`/api/spans/${spanId}`)).body.claim?.heldBy
@@ -51,7 +51,7 @@ describe('claims on a span that several people review', () => {
     expect([await shown(ada), await shown(ben)]).toEqual([undefined, undefined])
   })
 
-  it('say nothing about others under a blind policy', async ({ expect }) => {
+  it('reveal nothing about other people under a blind policy', async ({ expect }) => {
     const { ada, ben, cleo, vote, spanId } = await newVoted('Yes', { blind: true })
     await ada.client.post('/api/review-queue/claim', { spanIds: [spanId] })
     await ben.client.post('/api/review-queue/claim', { spanIds: [spanId] })
@@ -65,7 +65,7 @@ describe('claims on a span that several people review', () => {
     expect([full.status, full.body.error]).toEqual([held.status, held.body.error])
   })
 
-  it('are limited to one when the policy asks for one reviewer', async ({ expect }) => {
+  it('are limited to one if the policy asks for one reviewer', async ({ expect }) => {
     const { org, ada, ben, vote, spanId } = await newVoted('Yes')
     await ada.client.post('/api/review-queue/claim', { spanIds: [spanId] })
     await setPolicy(org, { reviewers: 1 })
@@ -73,14 +73,14 @@ describe('claims on a span that several people review', () => {
     expect((await vote(ada, ACCEPT)).body).toMatchObject({ review: { by: ada.userId, basis: null }, votes: [] })
   })
 
-  it('say nothing about others if one person decides under a blind policy', async ({ expect }) => {
+  it('reveal nothing about other people if one person decides under a blind policy', async ({ expect }) => {
     const { ada, ben, vote, spanId } = await newVoted('Yes', { reviewers: 1, blind: true })
     await ada.client.post('/api/review-queue/claim', { spanIds: [spanId] })
     const { status, body } = await vote(ben, ACCEPT)
     expect([status, Object.keys(body).sort()]).toEqual([409, ['code', 'error', 'requestId']])
   })
 
-  it('leave no row once they have ended and somebody else claims the span', async ({ expect }) => {
+  it('leave no row behind after they end and somebody else claims the span', async ({ expect }) => {
     const { ada, ben, cleo, spanId } = await newVoted('Yes')
     const claim = async (by: typeof ada, verb = 'claim') =>
       (await by.client.post(`/api/review-queue/${verb}`, { spanIds: [spanId] })).body
@@ -95,7 +95,9 @@ describe('claims on a span that several people review', () => {
 })
 
 describe('disputed spans', () => {
-  it('are listed by the time of the last vote, page by page and filtered, only to adjudicators', async ({ expect }) => {
+  it('are listed only for adjudicators, sorted by the time of the last vote, with pages and filters', async ({
+    expect,
+  }) => {
     const { org, ada, ben, step, on, trace_id } = await newVoted('Yes')
     const judge = await adjudicatorOf(org)
     const spanIds = [crypto.randomUUID(), crypto.randomUUID(), crypto.randomUUID()]
@@ -121,7 +123,7 @@ describe('disputed spans', () => {
     })
     for (const more of ['&order=random', '&all=true'])
       expect(await list(more)).toMatchObject({ code: 'invalid_request' })
-    // A new output ends the dispute, and so does a changed vote.
+    // A new output ends the dispute, and so does withdrawing a vote.
     await step({ span_id: spanIds[0], step_id: 'step-0', output: 'New' })
     await org.ingest.post('/api/v1/observations', {
       ...{ trace_id, span_id: spanIds[0], type: 'output', data: 'New', timestamp: '2030-01-01T00:00:00.000Z' },
@@ -133,7 +135,7 @@ describe('disputed spans', () => {
 
 describe('votes on a root with the text of a span below it', () => {
   const TEXT = 'The warranty lasts 24 months.'
-  it('are votes on that span, and each shows them in its own form', async ({ expect }) => {
+  it('count as votes on that span, and both spans show them in their own form', async ({ expect }) => {
     const { org, ada, ben, vote, step, on, read, spanId: root } = await newVoted({ answer: TEXT })
     const below = crypto.randomUUID()
     await step({ span_id: below, step_id: 'generate', output: TEXT })

@@ -59,7 +59,7 @@ describe('a comment', () => {
     expect((await second.patch(`/api/feedback/${comment.id}`, { content: 'Still mine' })).status).toBe(200)
   })
 
-  it('can say without a decision that the output is wrong', async ({ expect }) => {
+  it('can mark the output as wrong without a decision', async ({ expect }) => {
     const { org, author, path, spanId, read, feedback } = await newComment()
     const negative = async () =>
       (await org.owner.get('/api/traces?projectSlug=support&rating=negative')).body.traces.length
@@ -97,7 +97,7 @@ describe('a comment', () => {
     expect(await jobs()).toBe(1)
   })
 
-  it('cannot take over feedback from a pipeline', async ({ expect }) => {
+  it('cannot be changed or deleted if it is feedback from a pipeline', async ({ expect }) => {
     const { org, trace_id, feedback } = await newComment()
     const ingest = org.clientOf(await org.keyFor({}))
     await ingest.post('/api/v1/feedback', { trace_id, comment: 'From the pipeline' })
@@ -199,7 +199,7 @@ describe('a comment given with a decision', () => {
     expect(await feedback()).toMatchObject([{ content: 'Too short' }, { content: 'After all' }])
   })
 
-  it('can be changed and deleted by its author, which also changes the decision', async ({ expect }) => {
+  it('can be changed and deleted by its author, and the decision shows the change', async ({ expect }) => {
     const { org, decide, author, feedback, history, read } = await decided()
     await decide({ decision: 'accept' })
     const [{ id }] = await feedback()

@@ -18,7 +18,7 @@ const importOf = (spanId: string, fields: object = {}) => ({
 const importAll = async (org: Org, ...reviews: object[]) =>
   (await org.owner.post('/api/reviews', { reviews })).body.results
 
-/** A span with an output in a tenant with two reviewers. */
+/** Creates a span with an output in a tenant with two reviewers. */
 async function newSpan(output: unknown = 'Yes') {
   const fixture = await newReviewed(output)
   const [ada, kofi] = [await reviewerOf(fixture.org, ADA), await reviewerOf(fixture.org, KOFI)]
@@ -28,9 +28,7 @@ async function newSpan(output: unknown = 'Yes') {
 const INSIGHTS = '/api/insights?projectSlug=support'
 
 describe('an imported decision', () => {
-  it('has the reviewer and time of the decision in the review, the history, datasets, counts, and lists', async ({
-    expect,
-  }) => {
+  it('keeps its reviewer and time in the review, the history, datasets, counts, and lists', async ({ expect }) => {
     const { org, spanId, ada, read, history, insights } = await newSpan()
     const at = daysAgo(10)
     const day = at.slice(0, 10)
@@ -72,7 +70,7 @@ describe('an imported decision', () => {
     expect(queue).toMatchObject({ spans: [], today: [] })
   })
 
-  it('changes nothing the second time, regardless of the order and outcome of the rows', async ({ expect }) => {
+  it('changes nothing if it is imported again, regardless of the order and outcome of the rows', async ({ expect }) => {
     const { org, spanId, history } = await newSpan()
     const rows = [
       importOf(spanId, { at: daysAgo(9) }),
@@ -109,7 +107,7 @@ describe('an imported decision', () => {
     expect((await history())[0].decision).toBe(decision)
   })
 
-  it('is replaced by a decision that a person makes later, and moves between the days of insights', async ({
+  it('is replaced by a person’s later decision, which moves its count to another day in insights', async ({
     expect,
   }) => {
     const { org, spanId, ada, insights } = await newSpan()
@@ -125,7 +123,9 @@ describe('an imported decision', () => {
     expect(body).toMatchObject({ import: 'added', review: { at: '2020-02-29T00:00:00.000Z', stale: false } })
   })
 
-  it('is for the span that a root is reviewed with, which may have a newer decision', async ({ expect }) => {
+  it('applies to the span that a root is reviewed with, and is outdated if that span has a newer decision', async ({
+    expect,
+  }) => {
     const { org, spanId, step, read } = await newSpan('The warranty lasts 24 months.')
     const inner = crypto.randomUUID()
     await step({ span_id: inner, output: 'The warranty lasts 24 months.' })
@@ -136,7 +136,7 @@ describe('an imported decision', () => {
     expect((await read()).trace.reviewedCount).toBe(1)
   })
 
-  it('becomes stale if the output changes afterward, and its span waits in the queue', async ({ expect }) => {
+  it('becomes stale if the output changes afterward, and its span returns to the queue', async ({ expect }) => {
     const { org, spanId, observe, read } = await newSpan()
     await importAll(org, importOf(spanId))
     await observe({ data: 'Maybe' })
@@ -145,7 +145,7 @@ describe('an imported decision', () => {
     expect(spans).toMatchObject([{ id: spanId }])
   })
 
-  it('respects a claim, even one by its reviewer, unless it takes over', async ({ expect }) => {
+  it('respects a claim, even its own reviewer’s, unless it takes over the span', async ({ expect }) => {
     const { org, spanId, ada, history } = await newSpan()
     await ada.client.post('/api/review-queue/claim', { spanIds: [spanId] })
     const [held] = await importAll(org, importOf(spanId))
@@ -165,7 +165,7 @@ describe('an imported decision', () => {
     expect(await attribution()).not.toBe(404)
   })
 
-  it('is in the audit log under the importer and the time of the import', async ({ expect }) => {
+  it('is in the audit log with the importer and the time of the import', async ({ expect }) => {
     const { org, spanId, kofi } = await newSpan()
     const start = Date.now()
     const key = await org.owner.post('/api/api-keys', { name: 'K', scopes: ['review', 'manage'], userId: kofi.userId })
@@ -177,7 +177,7 @@ describe('an imported decision', () => {
     expect(Date.parse(entries[0].at)).toBeGreaterThanOrEqual(start)
   })
 
-  it('is checked against the schema of the step, unless it’s forced', async ({ expect }) => {
+  it('is checked against the step’s schema unless it’s forced', async ({ expect }) => {
     const org = await newOrg()
     await reviewerOf(org, ADA)
     const prompt = {
@@ -198,16 +198,16 @@ describe('an imported decision', () => {
   it.for([
     ['an unknown email', { by: 'nobody@example.com' }, 422, 'by'],
     ['no email', { by: undefined }, 400, 'by'],
-    ['no address', { by: 'Ada' }, 400, 'by'],
+    ['an email that is not an address', { by: 'Ada' }, 400, 'by'],
     ['no time', { at: undefined }, 400, 'at'],
     ['a time in the future', { at: '2999-01-01T00:00:00.000Z' }, 400, 'at'],
     ['a time before 1970', { at: '1969-12-31T23:59:59.999Z' }, 400, 'at'],
     ['a time without a zone', { at: '2026-01-01T00:00:00' }, 400, 'at'],
-    ['another source', { source: 'export' }, 400, 'source'],
+    ['an unknown source', { source: 'export' }, 400, 'source'],
     ['an email without the source', { source: undefined, at: undefined }, 400, 'by'],
     ['a time without the source', { source: undefined, by: undefined }, 400, 'at'],
-    ['the span of an earlier review', { spanId: undefined }, 400, 'spanId'],
-  ] as const)('is rejected without affecting the others: %s', async ([, fields, status, path], { expect }) => {
+    ['the same span as an earlier review', { spanId: undefined }, 400, 'spanId'],
+  ] as const)('is rejected without affecting other decisions: %s', async ([, fields, status, path], { expect }) => {
     const { org, spanId, step } = await newSpan()
     const other = crypto.randomUUID()
     await step({ span_id: other })
@@ -218,7 +218,7 @@ describe('an imported decision', () => {
     expect(results[1].body.details[0].path).toBe(`reviews.1.${path}`)
   })
 
-  it('needs a user in the same organization who isn’t only a labeler and isn’t deleted', async ({ expect }) => {
+  it('requires a user in the same organization who isn’t deleted and is more than a labeler', async ({ expect }) => {
     const { org, spanId, trace_id, kofi, history } = await newSpan()
     const other = await newOrg()
     await reviewerOf(other, 'elsewhere@example.com')

@@ -43,7 +43,7 @@ describe("a step's outputSchema", () => {
       ['approvedOutput.items.1.a/b', 'approvedOutput.items.2.a/b'],
     ],
   ] as const)(
-    'rejects a correction with the paths of its faults: %s',
+    'rejects a correction, and reports the paths of its faults: %s',
     async ([, approvedOutput, paths], { expect }) => {
       const { review, read } = await withSchema(SCHEMA)
       const response = await review({ decision: 'correct', approvedOutput })
@@ -75,7 +75,7 @@ describe("a step's outputSchema", () => {
     const path = `/api/spans/${span_id}/review`
     expect((await org.owner.put(path, { decision: 'correct', approvedOutput: 'a' })).status).toBe(422)
     expect((await org.owner.put(path, { decision: 'accept' })).status).toBe(200)
-    // The root span has no prompt version, so the active one is used.
+    // The root span has no prompt version, so the active version is used.
     expect((await review({ decision: 'correct', approvedOutput: { a: 1 } })).status).toBe(422)
     expect((await review({ decision: 'correct', approvedOutput: 'a' })).status).toBe(200)
   })
@@ -113,7 +113,7 @@ describe("a step's outputSchema", () => {
     expect((await review({ decision: 'accept' })).body.details).toMatchObject([{ path: 'output.none' }])
   })
 
-  it('is reported if it takes too much work to check, and the check can be skipped', async ({ expect }) => {
+  it('is reported if it takes too much work to check, but the check can be skipped', async ({ expect }) => {
     const { review } = await withSchema({ uniqueItems: true })
     const approvedOutput = Array.from({ length: 500_000 }, (_, index) => [index])
     const response = await review({ decision: 'correct', approvedOutput })

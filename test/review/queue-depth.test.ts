@@ -7,8 +7,8 @@ import { reviewerOf } from '../support/reviews.ts'
 import { adjudicatorOf } from '../support/voting.ts'
 
 /*
- * SQLite rejects expressions that nest more than 100 levels deep, and each filter, rule, and policy makes the queue's
- * expressions deeper. A rejected statement would fail the request, whether or not it finds anything.
+ * SQLite rejects expressions that are nested more than 100 levels deep, and each filter, rule, and policy makes the
+ * queue's expressions deeper. If SQLite rejects a statement, the request fails, even if no spans match.
  */
 
 const TODAY = new Date().toISOString()
@@ -64,7 +64,10 @@ describe('the deepest query of the queue', () => {
     await org.owner.post('/api/review-queue/assign', { spanIds, userIds: [reviewer.userId, adjudicator.userId] })
   })
 
-  /** The statuses of a caller's first page, and of another page that starts after one that isn't empty. */
+  /**
+   * Requests a caller's first page and a later page with each set of filters, and returns the statuses. The later
+   * page's cursor comes from an unfiltered page, which isn't empty.
+   */
   async function statusesOf(name: string, parameters: object): Promise<number[]> {
     const caller = callers.get(name)
     if (!caller) throw new Error(`There is no ${name}`)
@@ -95,7 +98,7 @@ describe('the deepest query of the queue', () => {
     }
   })
 
-  it.for(['oldest', 'newest'])('is accepted for disputed spans, the %s first', async (order, { expect }) => {
+  it.for(['oldest', 'newest'])('is accepted for disputed spans, %s first', async (order, { expect }) => {
     for (const assignee of [{}, { assignee: 'me' }, { assignee: 'none' }, { assignee: userId }]) {
       const statuses = await statusesOf('an adjudicator', { order, disputed: 'true', ...assignee })
       expect([assignee, statuses]).toEqual([assignee, [200, 200]])
@@ -103,7 +106,7 @@ describe('the deepest query of the queue', () => {
   })
 
   it.for(['a blind reviewer', 'a blind manager', 'an adjudicator'])(
-    'is accepted for lists that search texts, for %s',
+    'is accepted for trace lists with a text search, for %s',
     async (name, { expect }) => {
       const texts = 'contains=word&nameContains=word'
       for (const filters of [EVERY_FILTER, withoutKind]) {
@@ -113,7 +116,7 @@ describe('the deepest query of the queue', () => {
     },
   )
 
-  it('is accepted for assigning what a filter selects', async ({ expect }) => {
+  it('is accepted for assigning the spans that a filter selects', async ({ expect }) => {
     const fields = [...withoutKind].filter(([name]) => !name.startsWith('metadata.'))
     const metadata = Object.fromEntries(
       Array.from({ length: MAX_SEARCH_FILTERS }, (_, index) => [`field${index}`, 'x']),

@@ -20,7 +20,7 @@ const setPolicy = async (org: Org, policy: object) => {
   if (status !== 200) throw new Error(JSON.stringify(body))
 }
 
-/** The ids of the spans in the queue. Throws unless the reported number matches. */
+/** Returns the ids of the spans in the queue. Throws if `remaining` differs from the number of spans. */
 async function queued(org: Org, query = ''): Promise<string[]> {
   const { body } = await org.owner.get(`${QUEUE}${query}`)
   if (body.remaining !== body.spans.length) throw new Error(`${body.remaining} remain, not ${body.spans.length}`)
@@ -36,7 +36,7 @@ async function addTrace(org: Org, stepIds: readonly string[], fields: object = {
   return { id: String(id), trace_id: trace.trace_id, spanIds: spans.map(({ span_id }) => span_id) }
 }
 
-/** Runs cron's passes to completion, late enough that all traces count as settled. */
+/** Runs cron's passes to completion, at a time when all traces are considered settled. */
 const leaveOut = () =>
   continuePolicyPasses(openUnscopedStore(env, new Deadline(60_000)), {
     now: Date.now() + DAY_MS,
@@ -45,7 +45,7 @@ const leaveOut = () =>
   })
 
 describe('the queue under a policy', () => {
-  it('offers the sample, and also the rest if `all` is set', async ({ expect }) => {
+  it('offers the sampled spans, and the rest too if `all` is set', async ({ expect }) => {
     const org = await newOrg()
     const spanIds: string[] = []
     for (let index = 0; index < 20; index++) spanIds.push(...(await addTrace(org, ['answer', 'embed'])).spanIds)
@@ -60,7 +60,7 @@ describe('the queue under a policy', () => {
     expect(new Set(await queued(org))).toEqual(new Set(spanIds))
   })
 
-  it('asks others for their votes on a span that it would leave out, once somebody has voted', async ({ expect }) => {
+  it('asks others to vote on a span outside the sample once somebody has voted on it', async ({ expect }) => {
     const org = await newOrg()
     const { spanIds } = await addTrace(org, ['answer'])
     await setPolicy(org, { default: { sample: 1e-9, reviewers: 2 } })
@@ -74,7 +74,9 @@ describe('the queue under a policy', () => {
     expect((await vote(second)).body.approvedOutput).toEqual({ answer: 'Yes' })
   })
 
-  it('asks only adjudicators and assignees for votes on such a span under a blind policy', async ({ expect }) => {
+  it('asks only adjudicators and assignees to vote on a span outside the sample if the policy is blind', async ({
+    expect,
+  }) => {
     const org = await newOrg()
     const { spanIds } = await addTrace(org, ['answer'])
     await setPolicy(org, { default: { sample: 1e-9, reviewers: 2, blind: true } })
@@ -91,7 +93,7 @@ describe('the queue under a policy', () => {
   })
 
   it.for([false, true])(
-    'adds what a reviewer calls wrong, even if the trace was left out; blind: %s',
+    'adds an output that a reviewer calls wrong, even if its trace was left out; blind: %s',
     async (blind, { expect }) => {
       const org = await newOrg()
       const { spanIds, trace_id } = await addTrace(org, ['answer'])
@@ -109,7 +111,7 @@ describe('the queue under a policy', () => {
   )
 
   it.for([false, true])(
-    'adds what an engine is unsure about, unless a blind policy hides that: %s',
+    'adds an output that an engine is unsure about, unless a blind policy hides that; blind: %s',
     async (blind, { expect }) => {
       const org = await newOrg()
       const { id } = await addTrace(org, ['answer'])
@@ -122,7 +124,7 @@ describe('the queue under a policy', () => {
   )
 
   it.skipIf(isSharded)(
-    'reads almost no extra rows, in two round trips, no matter how much a policy leaves out',
+    'takes two round trips and reads almost no extra rows, no matter how much a policy leaves out',
     async ({ expect }) => {
       const org = await newOrg()
       const costs = async (query = '') => {

@@ -114,7 +114,7 @@ describe('the review queue', () => {
     const walks = []
     for (let index = 0; index < 4; index++) walks.push(idsOf(await walk(org.read, 'order=random', limit)))
     for (const ids of walks) expect(ids.toSorted()).toEqual(oldest.toSorted())
-    // 12 traces have 12! orders, so two equal ones are practically impossible.
+    // 12 traces have 12! orders, so two equal orders are practically impossible.
     expect(new Set(walks.map(ids => ids.join())).size).toBe(4)
   })
 
@@ -178,7 +178,7 @@ describe('the review queue', () => {
     expect((await org.read.get(`${QUEUE}&promptVersionId=${crypto.randomUUID()}`)).body.remaining).toBe(0)
   })
 
-  it('returns each span exactly as reading it alone does', async ({ expect }) => {
+  it('returns each span exactly as a request for that span does', async ({ expect }) => {
     const { body } = await org.read.get(`${QUEUE}&limit=1`)
     expect(body.spans[0]).toEqual((await org.read.get(`/api/spans/${oldest[0]}`)).body)
     expect(body.remaining).toBe(oldest.length)
@@ -209,7 +209,7 @@ describe('the review queue', () => {
 })
 
 describe('a span leaves the queue', () => {
-  it('when it is reviewed, and returns when it is reset', async ({ expect }) => {
+  it('when it is reviewed, and returns when the review is reset', async ({ expect }) => {
     const org = await newOrg()
     const [first, second] = (await fill(org, 1)).flatMap(({ reviewable }) => reviewable)
     const queue = async () => idsOf((await org.read.get(QUEUE)).body.spans)
@@ -272,7 +272,7 @@ describe('a span leaves the queue', () => {
 })
 
 describe('today’s counts', () => {
-  it('count each span once per reviewer, without resets', async ({ expect }) => {
+  it('count each span once per reviewer, and ignore resets', async ({ expect }) => {
     const org = await newOrg()
     const ids = (await fill(org, 3)).flatMap(({ reviewable }) => reviewable)
     const [ada, bob] = [await reviewerOf(org), await reviewerOf(org)]
@@ -360,7 +360,7 @@ describe('a claim', () => {
     expect(await claim(bob.client)).toEqual({ claimed: ids, refused: [] })
   })
 
-  it('ends with a review by anyone', async ({ expect }) => {
+  it('ends when anyone reviews the span', async ({ expect }) => {
     const { ids, ada, bob, claim, heartbeat } = await claimable()
     const [first = '', second = ''] = ids
     await claim(ada.client)
@@ -372,7 +372,7 @@ describe('a claim', () => {
     expect(await claim(bob.client)).toEqual({ claimed: [second], refused: [first] })
   })
 
-  it('rejects a decision by someone else, and reports who holds the claim, and until when', async ({ expect }) => {
+  it('rejects a decision by someone else, and reports who holds the claim and until when', async ({ expect }) => {
     const { org, ids, ada, bob, claim } = await claimable()
     const [first = '', second = ''] = ids
     vi.useFakeTimers({ toFake: ['Date'] })
@@ -405,7 +405,7 @@ describe('a claim', () => {
     expect((await own.put(`/api/spans/${first}/review`, { decision: 'accept' })).status).toBe(200)
   })
 
-  it('is shown to everyone who reads the span, and changes nothing else about it', async ({ expect }) => {
+  it('is shown to everyone who reads the span, and changes nothing else about the span', async ({ expect }) => {
     const { org, ids, ada, bob, claim, release } = await claimable()
     const [first = '', second = ''] = ids
     const read = async () => {
@@ -442,7 +442,7 @@ describe('a claim', () => {
     expect((await read()).claims).toEqual([null, null])
   })
 
-  it('blocks others until it ends, after which a repeated decision is recorded once', async ({ expect }) => {
+  it('blocks other reviewers until it ends, and then a repeated decision is recorded once', async ({ expect }) => {
     const { ids, ada, bob, claim } = await claimable()
     const [first = ''] = ids
     vi.useFakeTimers({ toFake: ['Date'] })
@@ -457,7 +457,7 @@ describe('a claim', () => {
     expect((await bob.client.get(`/api/spans/${first}/reviews`)).body.reviews).toHaveLength(1)
   })
 
-  it('rejects a decision that was read but not yet written when the claim began', async ({ expect }) => {
+  it('rejects a decision if the claim begins between its reads and its writes', async ({ expect }) => {
     const { org, ids, ada, bob, claim } = await claimable()
     const [first = ''] = ids
     let isClaimed = false
@@ -594,11 +594,11 @@ describe('a long queue', () => {
     }
     const firsts = []
     for (let draw = 0; draw < 6; draw++) firsts.push((await walk(org.read, 'order=random', 20)).at(0)?.trace.id ?? '')
-    // The random order covers all times, not only the newest.
+    // The random order includes traces of all ages, not only the newest ones.
     expect(new Set(firsts.map(id => Math.floor(ids.indexOf(id) / SHUFFLED_TRACES))).size).toBeGreaterThan(1)
   })
 
-  it.skipIf(isSharded)('reports that its count is a minimum if it stopped counting early', async ({ expect }) => {
+  it.skipIf(isSharded)('reports that its count is a minimum if it stops counting early', async ({ expect }) => {
     const org = await newOrg()
     for (let left = MAX_COUNTED_TRACES; left > 0; left -= 10_000) {
       await manyTraces(org, Math.min(left, 10_000), () => ({ name: 'no-output', fields: {} }))

@@ -168,7 +168,7 @@ describe('a review that is sent again', () => {
     const { etag } = (await read()).span
     const first = await review(body, { 'if-match': etag })
     const before = await storedCounts()
-    // This works even with the previous tag, because the span already has the requested state.
+    // This succeeds even with the previous ETag, because the span already has the requested state.
     const again = await review(body, { 'if-match': etag })
     expect(again.status).toBe(200)
     expect(again.body).toEqual(first.body)
@@ -180,7 +180,7 @@ describe('a review that is sent again', () => {
     ['a different comment', { decision: 'accept', comment: 'Other' }],
     ['a different decision', { decision: 'reset', comment: 'Good' }],
     ['a different error type', { decision: 'accept', comment: 'Good', errorType: 'reasoning_error' }],
-  ] as const)('is recorded as a separate decision with %s', async ([, body], { expect }) => {
+  ] as const)('is recorded as a separate decision if it has %s', async ([, body], { expect }) => {
     const { review, history } = await newReviewed(OUTPUT)
     await review({ decision: 'accept', comment: 'Good' })
     await review(body)
@@ -208,8 +208,8 @@ describe('a review that is sent again', () => {
       { decision: 'correct', approvedOutput: { a: large, b: 2 } },
       `{"decision":"correct","approvedOutput":{"b":2,"a":"${large}"}}`,
     ],
-    ['the same without its comment', { decision: 'accept', comment: 'Good' }, '{"decision":"accept"}'],
-  ] as const)('is recorded once even if written differently: %s', async ([, first, again], { expect }) => {
+    ['the same acceptance without its comment', { decision: 'accept', comment: 'Good' }, '{"decision":"accept"}'],
+  ] as const)('is recorded once even if it is written differently: %s', async ([, first, again], { expect }) => {
     const { org, spanId, review, history, read } = await newReviewed(OUTPUT)
     await review(first)
     const before = await read()
@@ -311,7 +311,7 @@ describe('the history of a span', () => {
   })
 
   it.for([MAX_OBSERVATION_BYTES - 2, MAX_PAGE_VALUE_BYTES / 8])(
-    'shows each value of %i bytes in full, on pages of 8 MiB',
+    'shows each value of %i bytes in full, on pages of at most 8 MiB',
     async (length, { expect }) => {
       const { org, spanId, review } = await newReviewed(OUTPUT)
       const values = Array.from({ length: 8 }, (_, index) => String(index).repeat(length))
@@ -350,7 +350,7 @@ describe('a trace', () => {
     return { org, ids, state: async () => `${(await read()).reviewedCount} ${(await read()).reviewState}` }
   }
 
-  it('derives its review state from its spans with an output', async ({ expect }) => {
+  it('derives its review state from those of its spans that have an output', async ({ expect }) => {
     const { org, ids, state } = await threeSpans()
     const review = (index: number, body: object) => org.owner.put(`/api/spans/${ids[index]}/review`, body)
     expect(await state()).toBe('0 unreviewed')
@@ -492,7 +492,7 @@ describe('many reviews in one call', () => {
     expect(await history()).toMatchObject([{ after: 1 }])
   })
 
-  it('use the outputs of their own traces, even with more observations than one response can hold', async ({
+  it('use the outputs of their own traces, even if the traces have more observations than fit in one response', async ({
     expect,
   }) => {
     const org = await newOrg()
@@ -538,7 +538,7 @@ describe('many reviews in one call', () => {
     expect(counts.d1RoundTrips).toBe(2)
   })
 
-  it('are processed in groups whose outputs fit in an isolate', async ({ expect }) => {
+  it('are processed in groups whose outputs fit in the memory of an isolate', async ({ expect }) => {
     const { org, step } = await newTrace()
     const ids = Array.from({ length: 8 }, () => crypto.randomUUID())
     for (const [index, span_id] of ids.entries()) {
@@ -546,7 +546,7 @@ describe('many reviews in one call', () => {
     }
     let [held, most] = [0, 0]
     const bindings = wrapBindings(async (binding, call) => {
-      // All values read from R2 since the last D1 call are in memory together.
+      // All values read from R2 since the last D1 call are in memory at the same time.
       if (binding === 'PAYLOADS') most = Math.max(most, ++held)
       else held = 0
       return call()

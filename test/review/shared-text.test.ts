@@ -11,7 +11,7 @@ const TEXT = 'The warranty lasts 24 months.'
 const OTHER = 'The warranty lasts 12 months.'
 const message = (content: string | null, fields: object = {}) => ({ role: 'assistant', content, ...fields })
 
-/** Creates a trace whose root has this output, and functions that add steps and review them. */
+/** Creates a trace whose root has this output, and returns it with functions that add steps and review them. */
 async function newAnswer(output: unknown = { answer: TEXT }) {
   const trace = await newTrace()
   const { org, id, step, observe } = trace
@@ -47,7 +47,7 @@ async function newAnswer(output: unknown = { answer: TEXT }) {
 }
 
 describe('a root with the text of a step', () => {
-  it('leaves the queue, and a review of the step counts for it', async ({ expect }) => {
+  it('leaves the queue, and a review of the step is also its review', async ({ expect }) => {
     const { root, add, queue, decide, shown, state } = await newAnswer()
     expect(await queue()).toEqual([root])
     const step = await add(message(TEXT))
@@ -83,31 +83,28 @@ describe('a root with the text of a step', () => {
     ['accept', {}, message(TEXT), { answer: TEXT }],
     ['correct', { approvedOutput: { answer: OTHER } }, message(OTHER), { answer: OTHER }],
     ['correct', { approvedOutput: { answer: TEXT } }, message(TEXT), { answer: TEXT }],
-  ] as const)(
-    'passes a review of itself on to the step: %s %j',
-    async ([decision, body, ofStep, ofRoot], { expect }) => {
-      const { org, root, add, queue, decide, shown } = await newAnswer()
-      const step = await add(message(TEXT))
-      const answer = await decide(root, { decision, ...body })
-      expect(answer).toMatchObject({
-        status: 200,
-        body: { id: root, approvedOutput: ofRoot, review: { reviewedBy: step } },
-      })
-      expect(answer.body).toEqual(await shown(root))
-      expect(await shown(step)).toMatchObject({
-        approvedOutput: ofStep,
-        review: { by: answer.body.review.by, reviewedBy: null },
-      })
-      expect(await queue()).toEqual([])
-      // If it's sent again, the review changes nothing.
-      expect((await decide(root, { decision, ...body })).body).toEqual(answer.body)
-      const history = async (span: string) => (await org.owner.get(`/api/spans/${span}/reviews`)).body.reviews
-      expect(await history(step)).toHaveLength(1)
-      expect(await history(root)).toEqual([])
-      await decide(root, { decision: 'reset' })
-      expect(await queue()).toEqual([step])
-    },
-  )
+  ] as const)('passes its review on to the step: %s %j', async ([decision, body, ofStep, ofRoot], { expect }) => {
+    const { org, root, add, queue, decide, shown } = await newAnswer()
+    const step = await add(message(TEXT))
+    const answer = await decide(root, { decision, ...body })
+    expect(answer).toMatchObject({
+      status: 200,
+      body: { id: root, approvedOutput: ofRoot, review: { reviewedBy: step } },
+    })
+    expect(answer.body).toEqual(await shown(root))
+    expect(await shown(step)).toMatchObject({
+      approvedOutput: ofStep,
+      review: { by: answer.body.review.by, reviewedBy: null },
+    })
+    expect(await queue()).toEqual([])
+    // Sending the review again changes nothing.
+    expect((await decide(root, { decision, ...body })).body).toEqual(answer.body)
+    const history = async (span: string) => (await org.owner.get(`/api/spans/${span}/reviews`)).body.reviews
+    expect(await history(step)).toHaveLength(1)
+    expect(await history(root)).toEqual([])
+    await decide(root, { decision: 'reset' })
+    expect(await queue()).toEqual([step])
+  })
 
   it("checks a correction against the step's schema", async ({ expect }) => {
     const { org, root, add, decide, shown } = await newAnswer()
@@ -124,7 +121,7 @@ describe('a root with the text of a step', () => {
     expect((await decide(root, { ...body, force: true })).status).toBe(200)
   })
 
-  it('has an etag that changes with the review of the step', async ({ expect }) => {
+  it('has an ETag that changes when the step is reviewed', async ({ expect }) => {
     const { root, add, decide, shown } = await newAnswer()
     const alone = (await shown(root)).etag
     const step = await add(message(TEXT))
@@ -166,7 +163,7 @@ describe('a root with the text of a step', () => {
 })
 
 describe('reviews of a root and its step at the same time', () => {
-  it('leave one history, which both show', async ({ expect }) => {
+  it('leave a single history, which both spans show', async ({ expect }) => {
     const { org, root, add, decide, shown } = await newAnswer()
     const step = await add(message(TEXT))
     const decisions = Array.from({ length: 8 }, (_, index) => {
@@ -197,7 +194,7 @@ describe('the step that a root is reviewed with', () => {
     expect(await queue()).toHaveLength(3)
   })
 
-  it('stays if a deeper one arrives after the review', async ({ expect }) => {
+  it('stays the same if a deeper step arrives after the review', async ({ expect }) => {
     const { root, add, queue, decide, shown } = await newAnswer()
     const first = await add(message(TEXT))
     await decide(root, { decision: 'accept' })
@@ -208,7 +205,7 @@ describe('the step that a root is reviewed with', () => {
     expect((await shown(root)).review).toMatchObject({ state: 'accepted', reviewedBy: first })
   })
 
-  it('counts for a root that arrives after its review', async ({ expect }) => {
+  it('shares its review with a root output that arrives later', async ({ expect }) => {
     const { root, add, observe, queue, decide, shown, state } = await newAnswer(undefined)
     const step = await add(message(TEXT))
     await decide(step, { decision: 'accept' })
@@ -218,7 +215,7 @@ describe('the step that a root is reviewed with', () => {
     expect(await state()).toBe('accepted')
   })
 
-  it("doesn't take over a root that was reviewed before it arrived", async ({ expect }) => {
+  it("doesn't take over a root that was reviewed before the step arrived", async ({ expect }) => {
     const { root, add, queue, decide, shown } = await newAnswer()
     await decide(root, { decision: 'accept' })
     const step = await add(message(TEXT))
@@ -232,8 +229,8 @@ describe('the step that a root is reviewed with', () => {
     ['is not a step of a pipeline', { 'http.request.method': 'GET' }],
     ['is a tool', { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': 'search' }],
     ['is an embedding', { 'openinference.span.kind': 'EMBEDDING' }],
-    ['only supports others', { 'openinference.span.kind': 'CHAIN' }],
-  ] as const)('is never one that %s', async ([, attributes], { expect }) => {
+    ['only supports other steps', { 'openinference.span.kind': 'CHAIN' }],
+  ] as const)('is never a span that %s', async ([, attributes], { expect }) => {
     const { org, span, uuidOf, read } = await newRun()
     const [rootId, childId] = ['00000000000000aa', '00000000000000bb']
     const output = { 'output.value': TEXT, 'gen_ai.tool.call.result': TEXT }
@@ -249,7 +246,9 @@ describe('the step that a root is reviewed with', () => {
 })
 
 describe('two outputs', () => {
-  it('stop sharing text once one of them changes, and share it again once it changes back', async ({ expect }) => {
+  it('stop sharing text when one of them changes, and share it again when that output changes back', async ({
+    expect,
+  }) => {
     const { root, add, observe, queue, shown } = await newAnswer()
     const step = await add(message(TEXT))
     await observe({ data: OTHER, timestamp: timeAfter(10) })
@@ -264,14 +263,14 @@ describe('two outputs', () => {
     expect((await shown(root)).review.reviewedBy).toBeNull()
   })
 
-  it('share no text if one of them became null', async ({ expect }) => {
+  it('share no text if one of them becomes null', async ({ expect }) => {
     const { root, add, observe, queue } = await newAnswer()
     const step = await add(message(TEXT))
     await observe({ span_id: step, data: null, timestamp: timeAfter(20) })
     expect(await queue()).toEqual([root])
   })
 
-  it('share their text if they came as observations before their spans', async ({ expect }) => {
+  it('share their text even if they arrive as observations before their spans', async ({ expect }) => {
     const { root, observe, step, queue, shown } = await newAnswer()
     const span_id = crypto.randomUUID()
     await observe({ span_id, data: message(TEXT) })
@@ -280,7 +279,7 @@ describe('two outputs', () => {
     expect((await shown(root)).review.reviewedBy).toBe(span_id)
   })
 
-  it("are reviewed separately once a correction of the step doesn't fit the root's form", async ({ expect }) => {
+  it("are reviewed separately if a correction of the step doesn't fit the root's form", async ({ expect }) => {
     const { root, add, queue, decide, shown } = await newAnswer()
     const step = await add(message(TEXT))
     const call = message(null, { tool_calls: [{ id: 'call_1', type: 'function' }] })
@@ -292,7 +291,7 @@ describe('two outputs', () => {
     expect(await queue()).toEqual([])
   })
 
-  it("are reviewed separately once a correction of the root doesn't fit the step's form", async ({ expect }) => {
+  it("are reviewed separately if a correction of the root doesn't fit the step's form", async ({ expect }) => {
     const { root, add, queue, decide, shown } = await newAnswer()
     const step = await add(message(TEXT))
     await decide(root, { decision: 'correct', approvedOutput: { answer: TEXT, sources: [] } })
@@ -315,7 +314,7 @@ describe('two outputs', () => {
 })
 
 describe('text that many spans share', () => {
-  it('is reviewed with the deepest of the first 200', async ({ expect }) => {
+  it('is reviewed with the deepest of the first 200 spans', async ({ expect }) => {
     const { org, trace_id, root, shown } = await newAnswer()
     const ids = Array.from({ length: MAX_SHARING_SPANS + 1 }, () => crypto.randomUUID())
     const events = ids.map((span_id, index) => ({
@@ -325,7 +324,7 @@ describe('text that many spans share', () => {
         span_id,
         output: TEXT,
         timestamp: timeAfter(index),
-        // The 200th is below the first, and the last is below the 200th.
+        // The 200th span is below the first, and the last is below the 200th.
         ...(index >= MAX_SHARING_SPANS - 1 && { parent_span_id: ids[index === MAX_SHARING_SPANS ? index - 1 : 0] }),
       }),
     }))
@@ -333,7 +332,7 @@ describe('text that many spans share', () => {
     expect((await shown(root)).review.reviewedBy).toBe(ids[MAX_SHARING_SPANS - 1])
   })
 
-  it('is found at any depth, but depths past 100 count as 100', async ({ expect }) => {
+  it('is found at any depth, but depths greater than 100 count as 100', async ({ expect }) => {
     const { org, trace_id, root, shown } = await newAnswer()
     const ids = Array.from({ length: MAX_SHARING_DEPTH + 20 }, () => crypto.randomUUID())
     const events = ids.map((span_id, index) => {
@@ -350,7 +349,7 @@ describe('text that many spans share', () => {
 })
 
 describe('the cost of shared text', () => {
-  it('includes no extra row for its hash', async ({ expect }) => {
+  it('includes no extra row for the hash', async ({ expect }) => {
     const org = await newOrg()
     const rowsFor = async (output: unknown) => {
       const { trace_id } = await newTrace(org)

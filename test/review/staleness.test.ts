@@ -76,7 +76,7 @@ describe('a review of an output that changes afterward', () => {
   it.for([
     ['an equal output in a different order', OUTPUT, { sources: [1, 2], answer: 'Yes' }],
     ['a large output', { text: large }, { text: large }],
-  ] as const)('is current if the output returns: %s', async ([, output, again], { expect }) => {
+  ] as const)('is current again if the output changes back: %s', async ([, output, again], { expect }) => {
     const fixture = await newReviewed(output)
     await fixture.review({ decision: 'accept' })
     await fixture.observe({ data: again })
@@ -88,7 +88,7 @@ describe('a review of an output that changes afterward', () => {
     expect(await shownState(fixture)).toEqual(CURRENT('accepted'))
   })
 
-  it('is current if the arriving value is older than the reviewed one', async ({ expect }) => {
+  it('stays current if a value arrives that is older than the reviewed one', async ({ expect }) => {
     const fixture = await newReviewed(OUTPUT)
     await fixture.review({ decision: 'accept' })
     await fixture.observe({ data: 'Earlier', timestamp: '2020-01-01T00:00:00.000Z' })
@@ -139,7 +139,7 @@ describe('a review of an output that changes afterward', () => {
     expect(await stale()).toBe(true)
   })
 
-  it('makes its trace mixed if a different review is current', async ({ expect }) => {
+  it('makes the state of its trace mixed if another review is current', async ({ expect }) => {
     const fixture = await newReviewed(OUTPUT)
     const other = crypto.randomUUID()
     await fixture.step({ span_id: other, output: 'Other' })
@@ -153,7 +153,7 @@ describe('a review of an output that changes afterward', () => {
     ['on the trace', (fixture: Fixture) => fixture.spanId],
     ['on a step', () => crypto.randomUUID()],
   ] as const)(
-    'is not queued and does not count as stale if null replaces the output: %s',
+    'does not return its span to the queue or count as stale if null replaces the output: %s',
     async ([, idOf], { expect }) => {
       const fixture = await newReviewed('Whole trace')
       const spanId = idOf(fixture)
@@ -180,7 +180,9 @@ describe('a review of an output that changes afterward', () => {
     expect(days).toMatchObject([{ accepted: 1 }])
   })
 
-  it('is stale if a new output arrives between reading the span and the decision', async ({ expect }) => {
+  it('is stale if a new output arrives after the span is read and before the decision is written', async ({
+    expect,
+  }) => {
     const fixture = await newReviewed(OUTPUT)
     const reviewer = await reviewerOf(fixture.org)
     let callsLeft = 0
@@ -201,7 +203,7 @@ describe('a review of an output that changes afterward', () => {
   it.for([
     ['accepted', { decision: 'accept' }],
     ['corrected', { decision: 'correct', approvedOutput: 'No' }],
-  ] as const)('is not stale if the output returns: %s', async ([, body], { expect }) => {
+  ] as const)('is not stale if an equal output arrives: %s', async ([, body], { expect }) => {
     const { review, observe, read } = await newReviewed(OUTPUT)
     await review(body)
     await observe({ data: { sources: [1, 2], answer: 'Yes' } })
@@ -210,7 +212,7 @@ describe('a review of an output that changes afterward', () => {
     expect((await read()).span.review.stale).toBe(true)
   })
 
-  it('is stale after a large output changes, unless the output returns', async ({ expect }) => {
+  it('is stale after a large output changes, unless the output changes back', async ({ expect }) => {
     const { review, observe, read } = await newReviewed({ text: large })
     await review({ decision: 'accept' })
     await observe({ data: { text: large } })

@@ -11,14 +11,14 @@ const OUTPUT = { answer: 'Yes' }
 const CORRECTION = { answer: 'No' }
 const large = 'x'.repeat(INLINE_BYTES)
 
-/** Creates a key that acts as an agent, or as another actor, with a client. */
+/** Creates a key that acts as an agent by default, and a client that uses the key. */
 async function newAgent(org: Org, fields: object = {}) {
   const draft = { name: 'Agent', projectSlug: 'support', scopes: ['read', 'review'], actsAs: 'agent', ...fields }
   const { id, key } = (await org.owner.post('/api/api-keys', draft)).body
   return { id: String(id), key: String(key), client: client({ 'x-api-key': key }) }
 }
 
-/** A trace whose root has an output, and an agent that may review it. */
+/** Creates a trace whose root has an output, and an agent that may review it. */
 async function newSuggested(output: unknown = OUTPUT) {
   const reviewed = await newReviewed(output)
   const agent = await newAgent(reviewed.org)
@@ -29,7 +29,7 @@ async function newSuggested(output: unknown = OUTPUT) {
     suggest: (body: object, headers: Record<string, string> = {}, by: Client = agent.client) =>
       reviewed.review(body, headers, by),
     queue: async () => (await org.owner.get('/api/review-queue?projectSlug=support')).body,
-    /** Everything that a review changes. */
+    /** Everything that a review can change. */
     everything: async () => {
       const day = new Date().toISOString()
       const { updatedAt: _, ...insights } = (
@@ -64,8 +64,12 @@ describe('an agent’s decision', () => {
       { decision: 'accept', comment: 'Short', errorType: 'reasoning_error' },
       { comment: 'Short', errorType: 'reasoning_error' },
     ],
-    ['a correction to the output, which is an acceptance', { decision: 'correct', approvedOutput: OUTPUT }, ACCEPTED],
-    ['a decision that would take the span over', { decision: 'accept', takeOver: true }, {}],
+    [
+      'a correction that equals the output, which is an acceptance',
+      { decision: 'correct', approvedOutput: OUTPUT },
+      ACCEPTED,
+    ],
+    ['a decision that would take over the span', { decision: 'accept', takeOver: true }, {}],
   ] as const)('is only a suggestion: %s', async ([, body, shown], { expect }) => {
     const { agent, suggest, read, queue, everything } = await newSuggested()
     const before = await everything()
@@ -83,7 +87,7 @@ describe('an agent’s decision', () => {
     expect((await queue()).spans[0].suggestions).toEqual(span.suggestions)
   })
 
-  it('is also only a suggestion on a reviewed span', async ({ expect }) => {
+  it('is only a suggestion even on a reviewed span', async ({ expect }) => {
     const { review, suggest, everything } = await newSuggested()
     await review({ decision: 'correct', approvedOutput: CORRECTION, comment: 'Wrong', errorType: 'reasoning_error' })
     const before = await everything()
@@ -103,7 +107,9 @@ describe('an agent’s decision', () => {
     expect([span, trace.spans[0], (await queue()).spans[0]].map(({ suggestions }) => suggestions)).toEqual([[], [], []])
   })
 
-  it('depends on what its key acts as, even if a person’s key has the same user', async ({ expect }) => {
+  it('is a suggestion because its key acts as an agent, even if a person’s key has the same user', async ({
+    expect,
+  }) => {
     const { org, review, suggest, read } = await newSuggested()
     const reviewer = await reviewerOf(org)
     const { client: agent } = await newAgent(org, { userId: reviewer.userId })
@@ -115,7 +121,9 @@ describe('an agent’s decision', () => {
     expect((await suggest({ decision: 'accept' }, { 'if-match': '"other"' }, agent)).status).toBe(412)
   })
 
-  it('replaces its earlier suggestion, and sending the same one again changes nothing', async ({ expect }) => {
+  it('replaces the agent’s earlier suggestion, and sending the same decision again changes nothing', async ({
+    expect,
+  }) => {
     const { agent, suggest, read } = await newSuggested()
     const body = { decision: 'correct', approvedOutput: CORRECTION, comment: 'No' }
     const [first] = (await suggest(body)).body.suggestions
@@ -135,7 +143,7 @@ describe('an agent’s decision', () => {
     }
   })
 
-  it('is shown next to those of other agents, oldest first, up to a limit', async ({ expect }) => {
+  it('is shown with the suggestions of other agents, oldest first, up to a limit', async ({ expect }) => {
     const { org, agent, suggest, read } = await newSuggested()
     const others = await Promise.all(Array.from({ length: MAX_SUGGESTIONS }, () => newAgent(org)))
     await suggest({ decision: 'accept' })
@@ -149,7 +157,7 @@ describe('an agent’s decision', () => {
       body: { error: 'The span already has the maximum number of suggestions, from 10 agents' },
     })
     expect((await read()).span.suggestions).toEqual(before)
-    // An agent may still change its own.
+    // An agent may still change its own suggestion.
     expect((await suggest({ decision: 'reset' })).body.suggestions).toHaveLength(MAX_SUGGESTIONS)
   })
 
@@ -162,14 +170,14 @@ describe('an agent’s decision', () => {
     expect(refused).toMatchObject({ status: 409, body: { heldBy: holder.userId } })
   })
 
-  it('stays after a person’s decision, which it doesn’t affect', async ({ expect }) => {
+  it('remains after a person’s decision, and doesn’t affect that decision', async ({ expect }) => {
     const { suggest, review } = await newSuggested()
     const { suggestions } = (await suggest({ decision: 'accept' })).body
     const decided = await review({ decision: 'correct', approvedOutput: CORRECTION })
     expect(decided.body).toMatchObject({ approvedOutput: CORRECTION, review: { state: 'corrected' }, suggestions })
   })
 
-  it('is gone once there’s a newer output', async ({ expect }) => {
+  it('disappears when a newer output arrives', async ({ expect }) => {
     const { org, suggest, observe, read } = await newSuggested()
     await suggest({ decision: 'accept' })
     await observe({ data: CORRECTION, timestamp: new Date(Date.now() + 1000).toISOString() })
@@ -197,7 +205,7 @@ describe('an agent’s decision', () => {
     expect(await storedCounts()).toEqual(before)
   })
 
-  it('needs to match If-Match and the output schema, unless forced', async ({ expect }) => {
+  it('must satisfy If-Match, and must match the output schema unless it is forced', async ({ expect }) => {
     const { org, step } = await newReviewed(OUTPUT)
     const outputSchema = { type: 'object', required: ['answer'] }
     await org.owner.post('/api/prompts', { projectSlug: 'support', stepId: 'judge', content: 'Answer', outputSchema })
@@ -237,7 +245,7 @@ describe('an agent’s decision', () => {
     expect(preview.truncated).toEqual(['suggestions.0.approvedOutput'])
   })
 
-  it('is shown in full in its span’s response, and as a preview in longer lists if all are too large', async ({
+  it('is shown in full in its span’s response, and as a preview in lists if the suggestions are too large', async ({
     expect,
   }) => {
     const { org, id, suggest, read } = await newSuggested()
@@ -256,7 +264,7 @@ describe('an agent’s decision', () => {
     expect(root.truncated).toEqual(['suggestions.0.approvedOutput', 'suggestions.1.approvedOutput'])
   })
 
-  it.skipIf(isSharded)('costs a round trip to read only if there is one', async ({ expect }) => {
+  it.skipIf(isSharded)('takes an extra round trip to read only if there is one', async ({ expect }) => {
     const { org, id, spanId, suggest } = await newSuggested()
     const paths = [`/api/spans/${spanId}`, `/api/traces/${id}`]
     const roundTrips = async () => {
@@ -275,7 +283,7 @@ describe('an agent’s decision', () => {
   })
 
   it.skipIf(isSharded)(
-    'writes two rows, one if it replaces a suggestion, and none if it repeats the last one',
+    'writes two rows, or one if it replaces a suggestion, or none if it repeats the last one',
     async ({ expect }) => {
       const { agent, spanId } = await newSuggested()
       const written = async (body: object) => {
@@ -289,7 +297,7 @@ describe('an agent’s decision', () => {
     },
   )
 
-  it('is checked again if another output arrives while it’s being made', async ({ expect }) => {
+  it('is checked again if another output arrives before it is stored', async ({ expect }) => {
     const { agent, spanId, observe, read } = await newSuggested()
     const later = { data: CORRECTION, timestamp: new Date(Date.now() + 1000).toISOString() }
     await agent.client.get(`/api/spans/${spanId}`)
@@ -307,7 +315,7 @@ describe('an agent’s decision', () => {
 })
 
 describe('many decisions by an agent', () => {
-  it('are suggestions, each with its own result', async ({ expect }) => {
+  it('become suggestions, each with its own result', async ({ expect }) => {
     const [{ org, spanId, agent, everything }, foreign] = [await newSuggested(), await newReviewed(OUTPUT)]
     const other = await newReviewed(OUTPUT, org)
     const before = await everything()
@@ -358,7 +366,7 @@ describe('a suggestion on a root that’s reviewed with a step', () => {
   }
 
   it.for(['the root', 'the step'] as const)(
-    'is stored where the decision would be, and shown on both in their forms: %s',
+    'is stored where a decision would be stored, and both spans show it in their own form: %s',
     async (on, { expect }) => {
       const { org, id, spanId, step, put, read } = await newPair()
       const [root, own] = [{ answer: OTHER }, { role: 'assistant', content: OTHER }]
@@ -390,7 +398,7 @@ describe('a suggestion on a root that’s reviewed with a step', () => {
     await put(step, { decision: 'accept' })
     const correction = { answer: OTHER, source: 'doc' }
     const { body } = await put(spanId, { decision: 'correct', approvedOutput: correction })
-    // Of an agent's suggestions, a root shows the last one.
+    // If an agent has several suggestions, the root shows the last one.
     expect(body.suggestions).toMatchObject([{ decision: 'correct', approvedOutput: correction }])
     expect(body.review.reviewedBy).toBe(step)
     expect((await org.read.get(`/api/spans/${step}`)).body.suggestions).toMatchObject([{ decision: 'accept' }])

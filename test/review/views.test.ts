@@ -19,7 +19,7 @@ const namesFor = async (by: Client, query = ''): Promise<string[]> =>
     ({ name }: { name: string }) => name,
   )
 
-/** A tenant with two reviewers, and the functions to act as each. */
+/** Creates a tenant with two reviewers, and a client for each of them. */
 async function twoReviewers() {
   const org = await newOrg()
   const [ada, kofi] = [await reviewerOf(org, 'ada@example.com'), await reviewerOf(org, 'kofi@example.com')]
@@ -27,7 +27,7 @@ async function twoReviewers() {
   return { org, ada: await clientFor(ada.userId), kofi: await clientFor(kofi.userId), adaId: ada.userId }
 }
 
-/** Adds views straight to the database. */
+/** Adds views directly to the database. */
 const addViews = (org: Org, count: number, ownerId: string, isShared: boolean) =>
   stored
     .prepare(
@@ -44,7 +44,7 @@ const addViews = (org: Org, count: number, ownerId: string, isShared: boolean) =
     .run()
 
 describe('a saved view', () => {
-  it('is listed for its owner, by name, and for nobody else unless it is shared', async ({ expect }) => {
+  it('is listed for its owner, sorted by name, and for nobody else unless it is shared', async ({ expect }) => {
     const { ada, kofi, adaId, org } = await twoReviewers()
     const saved = await save(ada, { name: 'Mine' })
     expect(saved).toMatchObject({ status: 201, body: { name: 'Mine', shared: false, ownerId: adaId } })
@@ -55,14 +55,14 @@ describe('a saved view', () => {
       nextCursor: null,
     })
     expect(await namesFor(kofi)).toEqual(['Everybody’s', 'Kofi’s'])
-    // The key acts for no user, so it has views of its own.
+    // This key has no user, so it has its own views.
     expect(await namesFor(org.owner)).toEqual(['Everybody’s'])
     const own = (await save(org.owner, { name: 'Own' })).body
     const { apiKeys } = (await org.owner.get('/api/api-keys')).body
     expect(apiKeys.map(({ id }: { id: string }) => id)).toContain(own.ownerId)
   })
 
-  it('shows the names that steps have now', async ({ expect }) => {
+  it('shows the current names of steps', async ({ expect }) => {
     const { owner, project } = await newOrg()
     const query = '?review=corrected&stepId=draft%20answer&engineStepId=plan&name=plan&x=%zz'
     await save(owner, { query })
@@ -75,7 +75,7 @@ describe('a saved view', () => {
     expect(await queries()).toEqual([query])
   })
 
-  it('stays with a key that is rotated, in every project', async ({ expect }) => {
+  it('moves to the new key when its key is rotated, in every project', async ({ expect }) => {
     const org = await newOrg()
     await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
     const created = (await org.owner.post('/api/api-keys', { name: 'a', scopes: ['read', 'review'] })).body
@@ -88,7 +88,7 @@ describe('a saved view', () => {
       { ...saved, ownerId: rotated.id },
     ])
     expect((await renewed.delete(`/api/views/${shared.id}`)).status).toBe(200)
-    // If the successor's secret is lost, the successor is revoked, and the old key is rotated again.
+    // Simulates the loss of the new key's secret: the new key is revoked, and the old key is rotated again.
     await save(old, { name: 'Mine' })
     await org.owner.delete(`/api/api-keys/${rotated.id}`)
     const again = (await org.owner.post(`/api/api-keys/${created.id}/rotate`)).body
@@ -111,7 +111,7 @@ describe('a saved view', () => {
     expect((await save(other)).status).toBe(403)
   })
 
-  it('replaces the owner’s view of the same name, and keeps its id', async ({ expect }) => {
+  it('replaces the owner’s view with the same name, and keeps that view’s id', async ({ expect }) => {
     const { ada, kofi } = await twoReviewers()
     const first = (await save(ada, { shared: true })).body
     const other = (await save(kofi, { shared: true, query: 'status=running' })).body
@@ -122,14 +122,14 @@ describe('a saved view', () => {
     expect((await kofi.get('/api/views?projectSlug=support')).body.views).toEqual([other])
   })
 
-  it('is created once by concurrent calls', async ({ expect }) => {
+  it('is created only once by concurrent calls', async ({ expect }) => {
     const org = await newOrg()
     const saved = await Promise.all(Array.from({ length: 8 }, () => save(org.owner)))
     expect(saved.map(({ status }) => status).toSorted()).toEqual([...Array(7).fill(200), 201])
     expect(new Set(saved.map(({ body }) => body.id)).size).toBe(1)
   })
 
-  it('is deleted by its owner, or by a manager if it is shared', async ({ expect }) => {
+  it('can be deleted by its owner, or by a manager if it is shared', async ({ expect }) => {
     const { ada, kofi, org } = await twoReviewers()
     const own = (await save(ada, { name: 'Mine' })).body
     const shared = (await save(ada, { name: 'Ours', shared: true })).body
@@ -166,7 +166,9 @@ describe('a saved view', () => {
     ])
   })
 
-  it('is listed in pages by name, and a cursor is valid only for its owner', async ({ expect }) => {
+  it('is listed in pages, sorted by name, and a cursor is valid only for the caller who received it', async ({
+    expect,
+  }) => {
     const { ada, kofi } = await twoReviewers()
     const names = ['a', 'b', 'B', 'ä', '😀', 'c']
     for (const name of names) await save(ada, { name, shared: name > 'b' })

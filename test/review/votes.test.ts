@@ -6,7 +6,9 @@ import { ACCEPT, adjudicatorOf, correct, newVoted, RESET, setPolicy } from '../s
 const UNREVIEWED = { state: 'unreviewed', by: null, basis: null }
 
 describe('votes on a span that two people review', () => {
-  it('decide once both are in and agree: as the first voter, at the time of the last vote', async ({ expect }) => {
+  it('become a decision by the first voter, at the time of the last vote, once both are in and agree', async ({
+    expect,
+  }) => {
     const { ada, ben, vote, read, history } = await newVoted({ answer: 'Yes' })
     const before = await read()
     const first = await vote(ada, correct({ answer: 'No', why: 'Doc' }, { comment: 'See the doc' }))
@@ -59,7 +61,7 @@ describe('votes on a span that two people review', () => {
     expect(await history()).toMatchObject([{ by: ada.userId, decision: 'correct', basis: 'votes', before: null }])
   })
 
-  it('leave the queue of those who voted, and, once they differ, wait for an adjudicator', async ({ expect }) => {
+  it('remove the span from the voters’ queues, and leave it to an adjudicator if they differ', async ({ expect }) => {
     const { org, ada, ben, cleo, vote, spanId } = await newVoted('Yes')
     const judge = await adjudicatorOf(org)
     const queueOf = async (by: typeof ada, more = '') => {
@@ -86,7 +88,7 @@ describe('votes on a span that two people review', () => {
     ])
   })
 
-  it('can be withdrawn and changed until both are in, and repeating one changes nothing', async ({ expect }) => {
+  it('can be withdrawn and changed until both are in, and repeating a vote changes nothing', async ({ expect }) => {
     const { ada, ben, cleo, vote, read } = await newVoted('Yes')
     await vote(ada, correct('No', { comment: 'First' }))
     const cast = await read()
@@ -106,7 +108,7 @@ describe('votes on a span that two people review', () => {
     expect((await read()).trace.feedback).toMatchObject([{ userId: ada.userId, content: 'Second' }])
   })
 
-  it('keep the number of reviewers that applied at the first vote, which the span shows before, during, and after the round', async ({
+  it('keep the number of reviewers from the first vote, shown before, during, and after the round', async ({
     expect,
   }) => {
     const { org, ada, ben, cleo, vote, on, step, spanId, read } = await newVoted('Yes', { reviewers: 3 })
@@ -133,7 +135,7 @@ describe('votes on a span that two people review', () => {
     expect((await vote(judge, RESET)).body.reviewers).toBe(1)
   })
 
-  it("agree if the step's evaluator says so for each pair", async ({ expect }) => {
+  it("agree if each pair is equal according to the step's evaluator", async ({ expect }) => {
     const { org, ada, ben, cleo, step, on } = await newVoted('Yes', { reviewers: 3 })
     const decided = async (...values: unknown[]) => {
       const spanId = crypto.randomUUID()
@@ -153,12 +155,12 @@ describe('votes on a span that two people review', () => {
     expect(await decided(of(1, 'A'), of(1.01, 'B'), of(1))).toEqual([of(1, 'A'), 'corrected'])
     // The first and last values are close to the second, but not to each other.
     expect(await decided(of(1), of(1.01), of(1.02))).toEqual([null, 'unreviewed'])
-    // These have more leaves than an evaluator compares. Equal values agree anyway.
+    // These values have more leaves than an evaluator compares, but equal values agree anyway.
     const long = { total: Array.from({ length: 100_001 }, () => 0), note: '' }
     expect((await decided(long, { note: '', total: long.total }, long))[1]).toBe('corrected')
   })
 
-  it('compare values in R2, and add the first one to the dataset once', async ({ expect }) => {
+  it('are compared even if their values are in R2, and add the first value to the dataset once', async ({ expect }) => {
     const { org, ada, ben, cleo, vote, read, spanId } = await newVoted({ text: 'x'.repeat(20_000) }, { reviewers: 3 })
     const value = (text: string) => ({ text: text.repeat(10_000) })
     await vote(ada, correct(value('No ')))
@@ -174,7 +176,7 @@ describe('votes on a span that two people review', () => {
     expect(items).toMatchObject([{ id: spanId, decision: 'correct', expected: [value('No ')] }])
   })
 
-  it('end when the output changes or gets another decision, and a reset begins a new round', async ({ expect }) => {
+  it('end when the output changes or gets another decision, and a reset starts a new round', async ({ expect }) => {
     const { org, ada, ben, cleo, vote, observe, read, spanId } = await newVoted('Yes')
     const judge = await adjudicatorOf(org)
     await vote(ada, ACCEPT)
@@ -207,7 +209,7 @@ describe('votes on a span that two people review', () => {
     expect((await vote(judge, ACCEPT)).body.review).toMatchObject({ basis: null })
   })
 
-  it('keep the number of reviewers that they began with', async ({ expect }) => {
+  it('keep the number of reviewers that their round started with', async ({ expect }) => {
     const { org, ada, ben, cleo, vote, read } = await newVoted('Yes')
     await vote(ada, ACCEPT)
     await setPolicy(org, { reviewers: 1 })
@@ -221,7 +223,7 @@ describe('votes on a span that two people review', () => {
     expect((await vote(cleo, ACCEPT)).body.review).toMatchObject({ state: 'accepted', basis: 'votes' })
   })
 
-  it('are checked like decisions: the ETag, the schema, the error type, and the scope', async ({ expect }) => {
+  it('get the same checks as decisions: ETag, schema, error type, and scope', async ({ expect }) => {
     const { org, ada, ben, vote, read, step, on } = await newVoted('Yes')
     const { etag } = (await read()).span
     expect(await vote(ada, ACCEPT, { 'if-match': '"other"' })).toMatchObject({ status: 412 })

@@ -10,7 +10,7 @@ import { findBuiltIn } from '../../src/attribution/taxonomy.ts'
 
 const CASES = resolve(import.meta.dirname, '../../bench/attribution/cases')
 
-/** The rules' answers to labeled cases, without a server. */
+/** Runs the rules on labeled cases, without a server. */
 async function judge(split: string): Promise<Judged[]> {
   return (await readCases(resolve(CASES, `${split}.jsonl`))).map(labeled => {
     const subject = subjectOfCase(labeled)
@@ -23,29 +23,29 @@ async function judge(split: string): Promise<Judged[]> {
 }
 
 // The minimums are slightly below the current scores, because a changed check may lose one case and win another.
-describe('the rules score as well as before', () => {
+describe('the rules', () => {
   it.for([
     ['tuned', { category: 0.76, type: 0.65, span: 0.87 }],
     ['held-out', { category: 0.74, type: 0.61, span: 0.86 }],
     ['independent', { category: 0.8, type: 0.66, span: 0.85 }],
-  ] as const)('on the %s cases', async ([split, least]) => {
+  ] as const)('score no lower than before on the %s cases', async ([split, least]) => {
     const scores = scoresOf(await judge(split))
     for (const name of ['category', 'type', 'span'] as const)
       expect(scores[name].share).toBeGreaterThanOrEqual(least[name])
   })
 
-  it('and at least 9 of 10 confident answers to cases written by others are right', async () => {
+  it('are right in at least 9 of 10 confident answers to cases written by others', async () => {
     const judged = await judge('independent')
     const sure = judged.filter(({ answer }) => answer.confidence > 0.8)
     const right = sure.filter(({ labeled, answer }) => answer.errorType === labeled.expected.error_type)
     expect(sure.length / judged.length).toBeGreaterThanOrEqual(0.2)
     expect(right.length / sure.length).toBeGreaterThanOrEqual(0.9)
-    // The weights are also fitted to these cases, so more answers are right than their confidence says.
+    // The weights are also fitted to these cases, so the share of right answers is higher than their confidence.
     expect(calibrationError(judged)).toBeLessThanOrEqual(0.17)
   })
 })
 
-it("the rules aren't sure of a wrong cause if the demo's reviewer changed a right answer", () => {
+it("the rules aren't confident about a wrong cause if the demo's reviewer changed a right answer", () => {
   const [support] = demoProjects().filter(({ slug }) => slug === 'support')
   const events = support?.events((stepId, version) => `${stepId}@${version}`) ?? []
   const runs = Map.groupBy(events, ({ body }) => body.trace_id)

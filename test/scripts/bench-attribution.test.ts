@@ -10,7 +10,7 @@ import { binsOf, calibrationError, confusionOf, type Judged, scoresOf, sureOf } 
 
 const BENCH = resolve(import.meta.dirname, '../../bench/attribution')
 
-/** A file of cases next to this test, with one JSON object per line. */
+/** Creates a temporary file of cases, with one JSON object per line. */
 async function fileOf(lines: readonly string[]): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'cases-'))
   onTestFinished(() => rm(directory, { recursive: true }))
@@ -43,7 +43,9 @@ describe('npm run bench:attribution', () => {
     expect(stdout).toMatch(/^ {2}0\.\d\d to 0\.\d\d +1 +0\.\d\d +[01]\.00 \([01] of 1; 95% interval \S{4} to \S{4}\)$/m)
   })
 
-  it('writes the questions for a model, and scores answers the way the engine reads them', async ({ expect }) => {
+  it('writes the questions for a model to files, and reads the answers as the engine does to score them', async ({
+    expect,
+  }) => {
     const cases = await readCases(resolve(BENCH, 'cases/tuned.jsonl'))
     const withSteps = cases.filter(({ expected }) => expected.span !== null).slice(0, 4)
     const file = await fileOf(withSteps.map(each => JSON.stringify(each)))
@@ -137,7 +139,7 @@ describe('npm run bench:attribution', () => {
   })
 })
 
-/** A case with its type and step, and the answer with its confidence. */
+/** Creates a case with its expected type and step, and an answer with its confidence. */
 function judged(expected: [type: string, span: string | null], answered: typeof expected, confidence: number): Judged {
   const categoryOf = (type: string) => (type.startsWith('ai') ? 'AI Error' : 'Human Error')
   return {
@@ -172,7 +174,8 @@ describe('scores', () => {
   ]
 
   it('are the shares of correct answers', ({ expect }) => {
-    // ai_one has 2 right of 3 expected and 3 answered (4/6), and human has 1 right of 2 expected and 1 answered (2/3).
+    // ai_one is expected 3 times, answered 3 times, and right 2 times, so its F1 score is 4/6. human is expected 2
+    // times, answered once, and right once, so its F1 score is 2/3.
     const { macroF1, ...shares } = scoresOf(MIXED)
     expect(shares).toMatchObject({
       cases: 5,
@@ -183,7 +186,7 @@ describe('scores', () => {
     expect(macroF1).toBeCloseTo((4 / 6 + 2 / 3) / 2)
   })
 
-  it('have a lower mean over all types if a type is never answered', ({ expect }) => {
+  it('have a lower mean over all types if one type is never the answer', ({ expect }) => {
     const { macroF1, type } = scoresOf([
       judged(['ai_one', null], ['ai_one', null], 1),
       judged(['ai_one', null], ['ai_one', null], 1),
@@ -191,11 +194,11 @@ describe('scores', () => {
       judged(['human', null], ['ai_one', null], 1),
     ])
     expect(type.share).toBe(0.75)
-    // The scores are 6/7 and 0.
+    // The F1 scores are 6/7 and 0.
     expect(macroF1).toBeCloseTo(3 / 7)
   })
 
-  it('include three equal bins of confidence, each with its mean, its right answers, and their interval', ({
+  it('include three confidence bins of similar size, each with its mean, its right answers, and their interval', ({
     expect,
   }) => {
     const bins = binsOf(MIXED)
@@ -207,13 +210,13 @@ describe('scores', () => {
     // Wilson's bound for 0 of 2 is z² / (2 + z²).
     expect(bins[0]?.interval?.high).toBeCloseTo(0.6576)
     expect(bins.map(({ confidence }) => confidence)).toEqual([expect.closeTo(0.41), 0.9, expect.closeTo(0.975)])
-    // The error is 2/5 of 0.41, 1/5 of 0.1, and 2/5 of 0.025.
+    // The error is 2/5 of 0.41, plus 1/5 of 0.1, plus 2/5 of 0.025.
     expect(calibrationError(MIXED)).toBeCloseTo(0.194)
     expect(binsOf(MIXED.slice(0, 2))).toHaveLength(2)
     expect(binsOf([])).toEqual([])
   })
 
-  it('include the share of right answers above, but not at, a confidence of 0.8', ({ expect }) => {
+  it('include the share of right answers among those with a confidence above 0.8', ({ expect }) => {
     const wrong = judged(['human', null], ['ai_one', null], 0.81)
     expect(sureOf([...MIXED, wrong, judged(['human', null], ['ai_one', null], 0.8)])).toMatchObject({ right: 3, of: 4 })
     expect(sureOf([])).toMatchObject({ of: 0, interval: null })

@@ -54,7 +54,9 @@ describe('the table of a section', () => {
 describe('the highest rate of simulated calls', () => {
   const LIMIT_MS = 50
 
-  /** Calls that arrive independently, take exponentially distributed times, and are spread over databases. */
+  /**
+   * Creates calls that arrive independently, take an exponentially distributed time, and are spread across databases.
+   */
   const callsTo = (databases: number, meanMs: number) => {
     const random = seededRandom(7)
     const exponential = () => -Math.log(1 - random())
@@ -65,7 +67,7 @@ describe('the highest rate of simulated calls', () => {
     }))
   }
 
-  it.for([1, 4])('is the one that queueing theory predicts for %i databases', (databases, { expect }) => {
+  it.for([1, 4])('matches the prediction of queueing theory for %i databases', (databases, { expect }) => {
     // In an M/M/1 queue, the time in the system is exponentially distributed with the rate `served - rate`.
     const served = 1000 / 4
     const expected = databases * (served - (1000 * Math.log(100)) / LIMIT_MS)
@@ -74,11 +76,11 @@ describe('the highest rate of simulated calls', () => {
     expect(rate / expected).toBeLessThan(1.05)
   })
 
-  it('is 0 if more than a hundredth of the calls take too long by themselves', ({ expect }) => {
+  it('is 0 if more than 1% of the calls take too long even without waiting', ({ expect }) => {
     expect(highestRate(callsTo(1, 40), 1, LIMIT_MS)).toBeLessThan(0.1)
   })
 
-  it('is bounded by a database that gets all the calls, however many there are', ({ expect }) => {
+  it('is limited by a database that gets all the calls, no matter how many databases there are', ({ expect }) => {
     const calls = callsTo(1, 4)
     expect(highestRate(calls, 16, LIMIT_MS)).toBeCloseTo(highestRate(calls, 1, LIMIT_MS), 1)
   })

@@ -5,8 +5,8 @@ import { promisify } from 'node:util'
 import { PROJECT } from './server.ts'
 
 /**
- * Builds the Worker that the tests' servers run, and its pages unless someone has built them. `npm test` has just built
- * both.
+ * Builds the Worker that the tests' servers run, and the pages if they haven't been built. Does nothing under
+ * `npm test`, which has just built both.
  */
 export async function setup(): Promise<void> {
   if (process.env.COUNTERSIGN_BUILT) return

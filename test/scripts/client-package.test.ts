@@ -56,7 +56,7 @@ beforeAll(async () => {
 afterAll(() => rm(consumer, { recursive: true, force: true }))
 
 describe('the package', () => {
-  it('contains the client, in under 9 KiB, and the command line, without dependencies', async ({ expect }) => {
+  it('contains the client in under 9 KiB and the command line, and has no dependencies', async ({ expect }) => {
     expect((await run('tar', ['-tzf', tarball])).stdout.trim().split('\n').sort()).toEqual(
       FILES.map(file => `package/${file}`),
     )
@@ -79,7 +79,7 @@ describe('the package', () => {
     expect(stdout.trim()).toBe((await manifestIn(PROJECT)).version)
   })
 
-  it("carries the service's version and license", async ({ expect }) => {
+  it("has the service's version and license", async ({ expect }) => {
     const [{ version, license }, service] = await Promise.all([manifestIn(installed), manifestIn(PROJECT)])
     expect({ version, license }).toEqual({ version: service.version, license: service.license })
     const [text, ofService] = await Promise.all(
@@ -102,7 +102,7 @@ describe('the package', () => {
   })
 
   it('can be published from the packed file', async ({ expect }) => {
-    // No server listens at this address, because a dry run doesn't need a registry.
+    // A dry run doesn't need a registry, so no server listens at this address.
     const nowhere = ['--registry', 'http://127.0.0.1:9/', '--fetch-retries', '0']
     const { stdout } = await run('npm', ['publish', '--dry-run', '--json', ...WORKSPACE, ...nowhere], { cwd: PROJECT })
     const { countersign } = JSON.parse(stdout)
@@ -284,7 +284,7 @@ describe.for(nodes)('in %s', node => {
     expect(JSON.parse(failed.stderr)).toMatchObject({ code: 'not_authenticated', exitCode: 3 })
   })
 
-  it('delivers flushed events despite a failure, with steps nested by context', async ({ expect }) => {
+  it('delivers flushed events despite a failure, and nests steps by their context', async ({ expect }) => {
     await writeFile(join(consumer, 'pipeline.js'), PIPELINE)
     const service = await newService()
     try {
@@ -305,7 +305,7 @@ describe.for(nodes)('in %s', node => {
     }
   })
 
-  it('lets a finished process exit', async ({ expect }) => {
+  it('doesn’t keep a finished process alive', async ({ expect }) => {
     await writeFile(join(consumer, 'pipeline.js'), PIPELINE)
     const service = await newService()
     try {

@@ -15,9 +15,9 @@ import { ADMIN_TOKEN, newServer, runCron, type Server } from './server.ts'
 
 /*
  * Kills the whole server with SIGKILL while it writes, restarts it, and checks that every acknowledged write exists and
- * nothing is partial, and that every change that took effect has its event, which a webhook delivers at least once.
- * `npm run test:crash` runs longer and under more load, and waits for deliveries that were cut off. With `SHARDS=4`, it
- * does so with four databases for traces.
+ * that no write is partial. Every change that took effect must also have an event, which a webhook delivers at least
+ * once. `npm run test:crash` runs longer and under more load, and waits for deliveries that were cut off. With
+ * `SHARDS=4`, it does so with four databases for traces.
  */
 
 const { rounds, seconds, writers, isThorough } = process.env.CRASH_SECONDS
@@ -27,7 +27,7 @@ const { rounds, seconds, writers, isThorough } = process.env.CRASH_SECONDS
 /** The number of concurrent calls that read the writes back. */
 const READERS = 8
 
-/** How long events may take after the last restart. A delivery that was cut off is under a lease for two minutes. */
+/** How long events may take after the last restart. A delivery that was cut off remains leased for two minutes. */
 const DELIVERY_TIMEOUT_MS = 300_000
 
 let server: Server
@@ -50,7 +50,7 @@ it('keeps every acknowledged write if it is killed and restarted', {
   timeout: rounds * (60 + 10 * seconds) * 1000 + DELIVERY_TIMEOUT_MS,
 }, async ({ annotate }) => {
   await startServer()
-  // With SHARDS, new projects use them as soon as cron has copied everything to them.
+  // If SHARDS is set, new projects use the shards as soon as cron has copied everything to them.
   if (process.env.SHARDS) for (let run = 0; run < 3; run++) await runCron(server.url)
   const tenant = await newTenant()
   const { client } = tenant
@@ -94,7 +94,7 @@ async function startServer(): Promise<void> {
   expect(await server.start({ SEED: 'none', ALLOW_LOCAL_WEBHOOKS: '1' })).toContain('Countersign is running')
 }
 
-/** A fresh organization's project, called with a key that has no rate limit in practice. */
+/** Creates a project in a new organization, and a key for the project that has practically no rate limit. */
 async function newTenant(): Promise<Tenant> {
   const admin = new Client(server.url, ADMIN_TOKEN)
   const Organization = v.object({ apiKey: v.object({ key: v.string() }) })
@@ -126,8 +126,8 @@ async function untilCutOff(write: () => Promise<void>): Promise<void> {
 }
 
 /**
- * All acknowledged writes must exist. An interrupted call may have had all, some, or none of its effect, and repeating
- * it must take effect exactly once.
+ * All acknowledged writes must exist. An interrupted call may have taken full, partial, or no effect. After it's
+ * repeated, it must have taken effect exactly once.
  */
 async function mustBeWhole(tenant: Tenant, ledger: readonly Subject[]): Promise<void> {
   const undecided: Subject[] = []

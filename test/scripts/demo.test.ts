@@ -28,7 +28,7 @@ import { Metadata, TraceId, TraceName } from '../../src/ingest/wire.ts'
 import { INLINE_BYTES } from '../../src/limits.ts'
 import { ADMIN_TOKEN, newServer, type Server } from './server.ts'
 
-/** A substitute for the service, with an id for each version of each prompt. */
+/** Stands in for the service, and computes an id for each version of each prompt. */
 const promptVersionId = (stepId: string, version: number) => {
   const hash = createHash('sha256').update(`${stepId} ${version}`).digest('hex')
   return `${hash.slice(0, 8)}-${hash.slice(8, 12)}-8${hash.slice(12, 15)}-8${hash.slice(15, 18)}-${hash.slice(18, 30)}`
@@ -47,9 +47,9 @@ const Labeler = v.strictObject({ name: v.string(), email: v.pipe(v.string(), v.e
 const Duration = v.pipe(v.number(), v.integer(), v.minValue(1))
 const JsonAny = v.custom<Json>(value => value !== undefined)
 
-/** The schemas of each type's bodies in the contract, which reject unknown fields. */
 const Tokens = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(10_000))
 
+/** The contract's schema for the bodies of each type of event. The schemas reject unknown fields. */
 const BODIES = {
   trace: v.variant('status', [
     v.strictObject({ ...common, name: TraceName, metadata: Metadata, status: v.literal('running') }),
@@ -104,7 +104,7 @@ const BODIES = {
   }),
 }
 
-/** Adds the location of a failure to its message. */
+/** Identifies an output in lookups and in failure messages. */
 const placeOf = ({ traceId, spanId }: DemoPlace) => `${traceId}/${spanId}`
 
 const bodiesOf = <Type extends keyof typeof BODIES>(type: Type, of = events) =>
@@ -150,7 +150,7 @@ describe('the events', () => {
     expect(last).toBeLessThan(Date.parse('2026-11-21T00:00:00.000Z'))
   })
 
-  it('have times that keep spans within their parents and trace, one after another', () => {
+  it('have times that keep spans within their parents and their trace, and siblings one after another', () => {
     for (const group of Map.groupBy(events, ({ body }) => body.trace_id).values()) {
       const [begun, completed] = bodiesOf('trace', group)
       const start = begun?.timestamp ?? Number.NaN
@@ -198,7 +198,7 @@ describe('the events', () => {
   })
 })
 
-/** The schema of a step's outputs, in the version of the prompt that it used. */
+/** The schema of a step's outputs, in the version of the prompt that the step used. */
 const schemaOf = ({ stepId, promptVersion = 0 }: Step) =>
   projects.flatMap(({ prompts }) => prompts).find(prompt => prompt.stepId === stepId)?.versions[promptVersion - 1]
     ?.outputSchema
@@ -214,7 +214,7 @@ describe('the prompts', () => {
     expect(new Set(broken)).toEqual(new Set(traces.filter(({ flaw }) => flaw === 'missing_field')))
   })
 
-  it('change between versions, and the active version is used last', () => {
+  it('differ between versions, and the latest runs use the active version', () => {
     for (const { stepId, versions, since } of projects.flatMap(({ prompts }) => prompts)) {
       expect(new Set(versions.map(({ content }) => content)).size).toBe(versions.length)
       const used = traces.flatMap(({ steps }) => steps).filter(step => step.stepId === stepId)
@@ -225,7 +225,7 @@ describe('the prompts', () => {
   })
 })
 
-/** Checks, by kind, whether a flawed trace is wrong as its flaw says. */
+/** For each kind of flaw, checks whether a trace is wrong in the way that its flaw describes. */
 type FlawChecks<Trace> = Partial<Record<Flaw, (trace: Trace) => boolean>>
 
 function expectFlawed<Trace extends DemoTrace>(all: readonly Trace[], checks: FlawChecks<Trace>) {
@@ -239,7 +239,7 @@ const correctionOf = (trace: DemoTrace) => trace.opinion?.correction ?? {}
 const mistakeOf = (trace: DemoTrace, stepId: string) =>
   outputsOf(trace).find(output => output.stepId === stepId)?.mistake
 
-/** A flawed run with each mistake replaced with the right output. */
+/** A flawed run in which the right output replaces each mistake. */
 const corrected = <Trace extends DemoTrace>(trace: Trace): Trace => ({
   ...trace,
   ...(trace.mistake?.right !== undefined && { output: trace.mistake.right }),
@@ -276,7 +276,7 @@ describe('the support runs', () => {
   const isSound = (trace: SupportTrace) => isCurrent(trace) && knowsOrder(trace) && isGrounded(trace)
   const saysWrong = ({ wrong }: SupportTrace, answer: string) => wrong !== undefined && answer.includes(wrong)
 
-  it('cite chunks of the docs as of their time if they have no flaw', () => {
+  it('cite chunks of the docs that were current at the time if they have no flaw', () => {
     for (const trace of supportTraces().filter(({ flaw }) => flaw === null)) {
       expect(trace.facts).not.toEqual([])
       expect([trace.key, isCurrent(trace), knowsOrder(trace)]).toEqual([trace.key, true, true])
@@ -309,7 +309,7 @@ describe('the support runs', () => {
     }
   })
 
-  it('are wrong as their flaws say', () => {
+  it('are wrong in the way that their flaws describe', () => {
     expectFlawed<SupportTrace>(supportTraces(), {
       misread_number: trace =>
         trace.facts.every(fact => isRetrieved(trace, fact) && !answerOf(trace).answer.includes(fact)) &&
@@ -340,7 +340,7 @@ describe('the support runs', () => {
 })
 
 describe('the triage runs', () => {
-  /** The words that identify each category. No ticket without a flaw has words of two categories. */
+  /** The words that identify each category. A ticket without a flaw never has words from two categories. */
   const CATEGORY_WORDS: Record<Category, RegExp> = {
     billing: /charged|invoice|gift card|installment|payment reminder|abgebucht|rechnung/i,
     delivery: /package (for|with)|my package|the package|courier|shipped|paket/i,
@@ -376,7 +376,7 @@ describe('the triage runs', () => {
     return label.category === right.category && label.priority === right.priority && label.language === right.language
   }
 
-  it('have labels that match the words of the ticket if they have no flaw', () => {
+  it('have labels that match the words in the ticket if they have no flaw', () => {
     for (const trace of triageTraces().filter(({ flaw }) => flaw === null)) {
       const { text } = v.parse(Ticket, trace.input)
       expect([text, matching(CATEGORY_WORDS, text)]).toEqual([text, [trace.right.category]])
@@ -399,7 +399,7 @@ describe('the triage runs', () => {
     }
   })
 
-  it('are wrong as their flaws say', () => {
+  it('are wrong in the way that their flaws describe', () => {
     const contradicts = (trace: TriageTrace) => correctionOf(trace).category !== trace.right.category
     expectFlawed<TriageTrace>(triageTraces(), {
       wrong_label: trace => !isRight(trace),
@@ -470,7 +470,7 @@ describe('the invoice runs', () => {
     }
   })
 
-  it('have a validation that says whether the values add up', () => {
+  it('include a validation step that reports whether the values add up', () => {
     for (const trace of invoiceTraces().filter(({ ending }) => ending === 'completed')) {
       expect(outputOf(trace, 'validate-totals')).toMatchObject({ ok: addsUp(trace) })
     }
@@ -488,7 +488,7 @@ describe('the invoice runs', () => {
     }
   })
 
-  it('are wrong as their flaws say', () => {
+  it('are wrong in the way that their flaws describe', () => {
     expectFlawed<DemoTrace>(invoiceTraces(), {
       transposed_digits: trace => unread(trace).length === 1,
       missing_line: trace => !addsUp(trace) && unread(trace).length === 0,
@@ -520,7 +520,7 @@ describe('the reviews', () => {
   const offeredSteps = offered.filter(({ spanId }) => spanId !== null)
   const shareOf = (decision: string) => reviews.filter(({ last }) => last.decision === decision).length / offered.length
 
-  it('accept correct outputs and correct wrong ones, except for reviewer mistakes', () => {
+  it('accept right outputs and correct wrong ones, except for reviewer mistakes', () => {
     const contested = reviews.filter(({ output }) => output.objection)
     for (const { name, output, last } of reviews) {
       const { mistake, objection } = output
@@ -555,7 +555,7 @@ describe('the reviews', () => {
     }
   })
 
-  it('accept a third of the outputs and correct nearly a tenth, evenly spread, with spans left to review in each step', () => {
+  it('accept a third of the outputs and correct nearly a tenth, evenly, and leave some in each step', () => {
     expect(shareOf('accept')).toBeCloseTo(1 / 3, 1)
     expect(shareOf('correct')).toBeCloseTo(0.09, 2)
     for (const { email } of REVIEWERS) {
@@ -568,7 +568,7 @@ describe('the reviews', () => {
     expect(reviews.filter(({ trace }) => trace.ending === 'running')).toEqual([])
   })
 
-  it('show that version 3 of the answer’s prompt helped', () => {
+  it('show that version 3 of the answer prompt helped', () => {
     const rate = (version: number) => {
       const ofVersion = reviews.filter(
         ({ output, trace }) =>
@@ -581,7 +581,7 @@ describe('the reviews', () => {
     expect(rate(3)).toBeGreaterThan(0.8)
   })
 
-  it('follow their runs, in order, over four weeks, with some left for the day of the seeding', () => {
+  it('come after their runs, in order, over four weeks, and some are left for the day of the seeding', () => {
     const times = reviews.flatMap(({ trace, decisions }) => {
       const ofSpan = decisions.flatMap(({ at }) => at ?? [])
       expect(ofSpan).toEqual(ofSpan.toSorted((left, right) => left - right))
@@ -603,7 +603,7 @@ describe('the reviews', () => {
     expect(new Set(reasons).size / reasons.length).toBeGreaterThan(0.9)
   })
 
-  it('change occasionally, after a hasty acceptance, by a reset, or by another reviewer', () => {
+  it('change occasionally: after a hasty acceptance, through a reset, or because another reviewer disagrees', () => {
     const histories = reviews.map(({ decisions }) => decisions.map(({ decision }) => decision).join(' '))
     const counts = Map.groupBy(histories, history => history)
     for (const history of ['accept correct', 'accept reset', 'correct accept']) {
@@ -611,7 +611,7 @@ describe('the reviews', () => {
     }
   })
 
-  it('include comments on a few dozen outputs, single or in threads', () => {
+  it('include comments on a few dozen outputs, alone or in threads', () => {
     const threads = Map.groupBy(comments, placeOf)
     expect([...threads.keys()].filter(place => !places.has(place))).toEqual([])
     expect(threads.size).toBe(THREADS.length)
@@ -634,7 +634,7 @@ describe('the votes', () => {
   const isAgreed = ([first, second]: typeof votes) =>
     JSON.stringify(first?.approvedOutput) === JSON.stringify(second?.approvedOutput)
 
-  it('are by two people, on a step’s outputs that nobody has decided on', () => {
+  it('are cast by two people, on outputs of one step that nobody has decided on', () => {
     const outputs = new Map(traces.flatMap(outputsOf).map(output => [placeOf(output), output]))
     const reviewed = new Set(projects.flatMap(project => project.reviews).map(placeOf))
     expect(votes.filter(vote => reviewed.has(placeOf(vote)))).toEqual([])
@@ -704,7 +704,7 @@ describe('the seeding', () => {
   })
   const History = v.object({ reviews: v.array(v.object({ id: v.string(), decision: v.string() })) })
 
-  /** The reviews of the first project's spans that were decided more than once. */
+  /** The reviews of those spans in the first project that were decided more than once. */
   const changed = (projects[0]?.reviews ?? []).filter(({ decisions, spanId }) => decisions.length > 1 && spanId)
 
   const seed = async () => {
@@ -719,7 +719,10 @@ describe('the seeding', () => {
     return response.json()
   }
 
-  /** Every reviewer action as the API reports it, with the history of each span decided more than once. */
+  /**
+   * Everything that reviewers did, as the API reports it, with the history of each span that was decided more than
+   * once.
+   */
   async function reported(keys: readonly DemoKey[]) {
     const details: v.InferOutput<typeof Detail>[] = []
     const histories: v.InferOutput<typeof History>['reviews'][] = []
@@ -729,7 +732,7 @@ describe('the seeding', () => {
         const from: string = cursor && `&cursor=${cursor}`
         const page = v.parse(Page, await get(`/api/traces?projectSlug=${project}&limit=200${from}`, key))
         cursor = page.nextCursor
-        // One at a time: on a busy machine, some of 200 concurrent reads would get a 503 at their deadline.
+        // Reads one trace at a time. On a busy machine, some of 200 concurrent reads would get a 503 at their deadline.
         for (const { id } of page.traces) {
           details.push(v.parse(Detail, await get(`/api/traces/${id}?payloads=preview`, key)))
         }
@@ -749,7 +752,7 @@ describe('the seeding', () => {
     return { spans, details, histories, prompts, ...(await experimentsOf(keys[0]?.key ?? '')) }
   }
 
-  /** The first project's datasets and experiments, the oldest first. */
+  /** The first project's datasets and experiments, oldest first. */
   async function experimentsOf(key: string) {
     const { datasets } = v.parse(Datasets, await get('/api/datasets?projectSlug=support', key))
     const { experiments } = v.parse(Experiments, await get('/api/experiments?projectSlug=support', key))
@@ -759,7 +762,7 @@ describe('the seeding', () => {
 
   it('posts everything, resumes after an interruption, and changes nothing if repeated', async () => {
     await server.start({ SEED: 'none' })
-    // Interrupt it between decisions that depend on each other.
+    // Interrupts the seeding between decisions that depend on each other.
     const { fetch } = globalThis
     let changes = 0
     vi.spyOn(globalThis, 'fetch').mockImplementation(async (input, init) => {
@@ -800,7 +803,8 @@ describe('the seeding', () => {
     expect(posted).toEqual(expect.arrayContaining(comments))
 
     expect(first.datasets.find(({ stepId }) => stepId === 'classify')?.items).toBeGreaterThan(20)
-    // A version that helped, one that the gate blocks, and one whose free text waits for people.
+    // The reports cover a version that helped, one that the gate blocks, and one with free text that people still have
+    // to judge.
     const [helped, refused, unjudged] = first.reports
     expect(first.reports.map(({ state }) => state)).toEqual(['finished', 'finished', 'finished'])
     expect(helped).toMatchObject({ stepId: 'classify', counts: { regressed: 0 }, gate: { met: true } })
@@ -835,7 +839,7 @@ const Schema = v.object({
   description: v.optional(v.string()),
 })
 
-/** Whether a value matches a JSON schema. Supports the keywords in the demo, and throws on others. */
+/** Whether a value matches a JSON schema. Supports the keywords that the demo uses, and throws on others. */
 function fits(value: unknown, source: unknown): boolean {
   const schema = v.parse(v.strictObject(Schema.entries), source)
   if (ofType[schema.type]?.(value) !== true) return false

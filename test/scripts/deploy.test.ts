@@ -13,7 +13,7 @@ import { type Account, type Cut, startStub } from './wrangler-stub.ts'
 const PROJECT = resolve(import.meta.dirname, '../..')
 const WRANGLER = resolve(PROJECT, 'node_modules/wrangler/bin/wrangler.js')
 
-/** Of the moments at which a deploy can be killed, `npm test` tries every fifth. `.ci/nightly` tries all of them. */
+/** `npm test` tries every fifth moment at which a deploy can be killed. `.ci/nightly` tries every moment. */
 const STRIDE = process.env.ALL_FAULTS ? 1 : 5
 
 const stub = await startStub()
@@ -58,11 +58,11 @@ interface Checkout {
    * result is used.
    */
   loadsWrangler?: boolean
-  /** The checkout's migrations. By default, all. */
+  /** The migrations in the checkout. By default, it has all of the project's migrations. */
   applies?: readonly string[]
 }
 
-/** A checkout, with wrangler's command replaced by the stub, and an empty account to deploy to. */
+/** Creates a checkout in which the stub replaces the `wrangler` command, and an empty account to deploy to. */
 async function newCheckout({ edit = config => config, loadsWrangler = false, applies = migrations }: Checkout = {}) {
   const checkout = await mkdtemp(join(folder, 'checkout-'))
   const at = (...path: string[]) => join(checkout, ...path)
@@ -95,8 +95,8 @@ async function newCheckout({ edit = config => config, loadsWrangler = false, app
   await setAccount({ isLoggedIn: true, mayOverwrite: true, url, databases: [], buckets: [], queues: [], workers: [] })
 
   /**
-   * Runs the script as npm does. `cut` specifies where and how to interrupt it. With an `answer`, it runs in a terminal
-   * from util-linux's `script`, and its question gets that answer.
+   * Runs the script as npm does. `cut` specifies where and how to interrupt it. If `answer` is given, the script runs
+   * in a terminal from util-linux's `script`, and gets that answer to its question.
    */
   const deploy = async (
     args: readonly string[] = [],
@@ -220,7 +220,7 @@ describe('npm run deploy', { concurrent: true }, () => {
   })
 
   it.for([
-    // The launcher passes on no other environment variables.
+    // wrangler's launcher doesn't report that its child process was killed.
     ['wrangler', 1, []],
     ['the whole deploy', 2, ['--location', 'weur']],
     ['wrangler, with --shards,', 3, ['--shards', '2']],
@@ -280,7 +280,7 @@ describe('npm run deploy', { concurrent: true }, () => {
     expect,
   }) => {
     const checkout = await newCheckout()
-    // Killed when only the database exists.
+    // Kills the deploy when only the database exists.
     await checkout.deploy(['--jurisdiction', 'eu'], {}, [3, 'deploy'])
     expect(await checkout.account()).toMatchObject({ databases: [{ jurisdiction: 'eu' }], buckets: [] })
     for (const args of [[], ['--jurisdiction', 'eu'], []]) {
@@ -299,7 +299,7 @@ describe('npm run deploy', { concurrent: true }, () => {
   })
 
   it.for([3, 9, 15, 21])(
-    'has all shards or none if a deploy without --shards follows one that was killed at %i',
+    'has all shards or none if a deploy without --shards follows one that was killed at moment %i',
     async (moment, { expect }) => {
       const checkout = await newCheckout({ applies: FEW })
       await checkout.deploy()
@@ -337,7 +337,7 @@ describe('npm run deploy', { concurrent: true }, () => {
       expect(await checkout.account()).toEqual(before)
     }
 
-    // A deploy migrates them all, even if their order in the account isn't that of their numbers.
+    // A deploy migrates all databases, even if the account doesn't list them in the order of their numbers.
     await checkout.setAccount({ ...before, databases: before.databases.toReversed() })
     await writeFile(checkout.at('migrations/9999_more.sql'), 'select 1;')
     await checkout.deploy()
@@ -351,7 +351,7 @@ describe('npm run deploy', { concurrent: true }, () => {
   it.for([
     ['was rolled back', (worker: Account['workers'][number]) => ({ ...worker, versions: worker.versions.slice(0, 1) })],
     ['was deleted', () => undefined],
-  ] as const)('keeps the shards if the Worker %s, and replaces one that is gone', async ([, change], { expect }) => {
+  ] as const)('keeps the shards if the Worker %s, and replaces a missing one', async ([, change], { expect }) => {
     const checkout = await newCheckout({ applies: FEW })
     await checkout.deploy()
     await checkout.deploy(['--shards', '3'])
@@ -391,7 +391,7 @@ describe('npm run deploy', { concurrent: true }, () => {
     expect(await checkout.account()).toEqual(before)
   })
 
-  it('creates shards near the database, and takes none from outside its jurisdiction', async ({ expect }) => {
+  it('creates shards near the main database, and uses no database outside its jurisdiction', async ({ expect }) => {
     const placeOf = async (first: readonly string[], second: readonly string[]) => {
       const checkout = await newCheckout({ applies: FEW })
       await checkout.deploy(first)
@@ -485,7 +485,7 @@ describe('npm run deploy', { concurrent: true }, () => {
     }
   })
 
-  it('leaves the choice to wrangler.toml if that binds Workers AI', async ({ expect }) => {
+  it('leaves the choice to wrangler.toml if that file binds Workers AI', async ({ expect }) => {
     const checkout = await newCheckout({ edit: config => `${config}\n[ai]\nbinding = "AI"\n` })
     expect(await checkout.deploy()).toMatchObject({ code: 0 })
     expect((await checkout.account()).workers[0]?.versions.at(-1)?.ai).toEqual({ binding: 'AI' })
@@ -624,7 +624,7 @@ describe('npm run deploy', { concurrent: true }, () => {
     expect(printed).toContain('This step failed: Creating it near this machine')
   })
 
-  it('fails if wrangler asks a question and gets a no', async ({ expect }) => {
+  it('fails if wrangler asks a question and the answer is no', async ({ expect }) => {
     const checkout = await newCheckout()
     await checkout.setAccount({ ...(await checkout.account()), mayOverwrite: false })
     const { code, printed } = await checkout.deploy()
@@ -634,7 +634,7 @@ describe('npm run deploy', { concurrent: true }, () => {
 
   it.for([
     ['waits for a Worker that is not ready immediately', 1, false],
-    ['reports a Worker that is not ready for a long time', 100, true],
+    ['reports a Worker that is not ready after a long time', 100, true],
   ] as const)('%s', async ([, times, isReported], { expect }) => {
     const checkout = await newCheckout()
     const path = `${new URL(checkout.url).pathname}/readyz`

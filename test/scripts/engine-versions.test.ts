@@ -23,10 +23,10 @@ async function checksum(work: (subject: ReturnType<typeof subjectOfCase>) => unk
 
 const PROJECT_TYPES = TAXONOMY.map(type => ({ ...type, id: type.errorType }))
 
-// If one fails, answers have changed: raise the version and record the new checksum. Otherwise the new answers would
-// count toward the record of the old ones.
+// If one of these tests fails, the engine's answers have changed. Raise the version and record the new checksum.
+// Otherwise, the new answers would count toward the record of the old version.
 describe('an engine that answers differently has a new version', () => {
-  it('rules', async () => {
+  it('for the answers of the rules', async () => {
     const answers = await checksum(subject => {
       const { errorType, confidence, spanId } = attributeByRules(subject, findEvidence(subject), new Set())
       return { errorType, confidence, step: subject.steps.findIndex(step => step.spanId === spanId) }
@@ -34,11 +34,11 @@ describe('an engine that answers differently has a new version', () => {
     expect([RULES_VERSION, answers]).toEqual(['4', '0f59704042092a6a'])
   })
 
-  it('and the accuracy that the app shows was measured with it', () => {
+  it('with which the accuracy in the app was measured', () => {
     expect(MEASURED.version).toBe(RULES_VERSION)
   })
 
-  it('question', async () => {
+  it('for the question to a model', async () => {
     const questions = await checksum(subject => atOnce(writeQuestion(subject, [], PROJECT_TYPES, 'boundary')))
     expect([QUESTION_VERSION, questions]).toEqual(['3', '7230f53bc8f573a8'])
   })

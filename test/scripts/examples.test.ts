@@ -13,8 +13,8 @@ import { settledDeliveries, startReceiver } from './receiver.ts'
 import { freePort, newServer, PROJECT, type Server } from './server.ts'
 
 /*
- * Runs the programs in examples/, and those on the pages about datasets, experiments, and webhooks, as a reader would:
- * in a separate folder, with the packages that they name, against a running service. An agent also connects to it.
+ * Runs the programs in examples/ and on the pages about datasets, experiments, and webhooks as a reader would: in a
+ * separate folder, with the packages that they need, against a running service. An agent also connects to that service.
  */
 
 const run = promisify(execFile)
@@ -38,7 +38,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-/** The client, built in this folder because another test packs it in its own. */
+/** Builds the client in this test's folder, because another test uses the client's own folder at the same time. */
 async function installClient(): Promise<void> {
   const installed = join(folder, 'node_modules/countersign')
   await mkdir(installed, { recursive: true })
@@ -47,7 +47,7 @@ async function installClient(): Promise<void> {
   await run('vite', [...build, '--emptyOutDir', '--logLevel', 'warn'], { cwd: PROJECT })
 }
 
-/** A package that the project also has, with its own dependencies. */
+/** Links a package and its dependencies from the project's own packages. */
 async function installPackage(name: string): Promise<void> {
   const { dependencies = {} } = JSON.parse(await readFile(join(PROJECT, 'node_modules', name, 'package.json'), 'utf8'))
   for (const each of [name, ...Object.keys(dependencies)]) {
@@ -196,7 +196,7 @@ describe('loop.ts', () => {
   })
 })
 
-/** The calls on pages. A test finds each call by a string that it contains. */
+/** The calls in the given pages. A test selects a call by a string that the call contains. */
 function callsOn(pages: readonly string[], tenant: Tenant) {
   const calls = pages.flatMap(page => blocksOf(page, 'sh'))
   const unused = new Set(calls)
@@ -332,7 +332,7 @@ describe('/mcp', () => {
     const client = await connected(tenant.key)
     const { tools } = await client.listTools()
     expect(tools.map(({ name }) => name)).toContain('suggest_decision')
-    // Many calls at once share sockets, and the client checks each answer against the tool's schema.
+    // Many concurrent calls share sockets, and the client checks each answer against the tool's schema.
     const found = await Promise.all(
       Array.from({ length: 20 }, () => client.callTool({ name: 'search_traces', arguments: { name: 'mcp' } })),
     )

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 
 const MEMORY = '/dev/shm'
 
-/** The free space required for the data of all concurrent tests, which take about a tenth of it. */
+/** The free space required for the data of all concurrent tests. They use about a tenth of it. */
 const ROOM_BYTES = 2 ** 30
 
 /**

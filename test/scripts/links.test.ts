@@ -41,7 +41,7 @@ it('no page in the repository has a dead link', async ({ expect }) => {
   expect(dead).toEqual([])
 })
 
-it('the pages that error messages name exist', async ({ expect }) => {
+it('the pages that error messages refer to exist', async ({ expect }) => {
   const source = await readFile(join(PROJECT, 'src/native-protocols.ts'), 'utf8')
   const pages = [...source.matchAll(/docs\/[\w/-]+\.md/g)].map(([page]) => page)
   expect(pages.length).toBeGreaterThan(3)

@@ -11,7 +11,7 @@ it('lists the binaries for every platform, so that it can be installed on all of
   const { packages }: { packages: Record<string, Package> } = JSON.parse(file)
   const listed = new Set(Object.keys(packages).map(path => path.slice(path.lastIndexOf('node_modules/') + 13)))
   const wanted = Object.values(packages).flatMap(each => Object.keys(each.optionalDependencies ?? {}))
-  // npm omits binaries that its registry didn't have.
+  // npm leaves out binaries that it didn't find in its registry.
   expect(wanted.filter(name => !listed.has(name))).toEqual([])
   expect(wanted).toContain('@cloudflare/workerd-darwin-arm64')
 })

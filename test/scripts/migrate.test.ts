@@ -30,15 +30,15 @@ async function rowsOf(sql: string): Promise<unknown[]> {
 }
 
 describe('migrating the local database', () => {
-  it('records what it applies as wrangler does', async ({ expect }) => {
+  it('records applied migrations in the same way as wrangler', async ({ expect }) => {
     await migrateLocally(PROJECT, folder)
     const list = ['d1', 'migrations', 'list', 'DB', '--local', '--persist-to', folder]
     const { stdout } = await promisify(execFile)(process.execPath, [WRANGLER, ...list], { cwd: PROJECT })
     expect(stdout).toContain('No migrations to apply')
   })
 
-  it('migrates shards like the database, and gives them to the Worker', async ({ expect }) => {
-    // In place of the Worker: its databases, and how many migrations each of them has.
+  it('migrates shards like the main database, and binds them to the Worker', async ({ expect }) => {
+    // Replaces the Worker. It returns its databases and the number of migrations in each one.
     const contents = `export class RateLimiter {}
       export default {
         async fetch(request, env) {
@@ -72,7 +72,7 @@ describe('migrating the local database', () => {
     }
   })
 
-  it('applies each migration once and entirely, and names one that fails', async ({ expect }) => {
+  it('applies each migration once and completely, and reports the name of one that fails', async ({ expect }) => {
     const project = join(folder, 'project')
     const add = (name: string, sql: string) => writeFile(join(project, 'migrations', name), sql)
     await mkdir(join(project, 'migrations'), { recursive: true })

@@ -14,9 +14,9 @@ const sessions = new Map<string, Session>()
 
 /**
  * A model provider for the tests of the model engine, over real HTTP, with the wire formats of OpenAI and Anthropic.
- * Each test has a session, which is the first segment of the path. `PUT /<session>/replies` sets the replies, in order;
- * the last one repeats. Those with `when` answer only requests that contain that text. `GET /<session>/asked` returns
- * the requests.
+ * Each test has a session, which is the first segment of the path. `PUT /<session>/replies` sets the replies, which are
+ * sent in order. The last one repeats. A reply with `when` is sent only for requests that contain that text.
+ * `GET /<session>/asked` returns the requests.
  */
 export async function startModelServer(): Promise<{ url: string; close: () => void }> {
   const server = createServer((request, response) => {
@@ -66,7 +66,7 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   response.end(reply.body ?? JSON.stringify(path.endsWith('messages') ? anthropic(reply, body) : openAi(reply, body)))
 }
 
-/** The reply to a request: the one whose `when` the request contains, or else the next one without a `when`. */
+/** The reply to a request. This is a reply whose `when` is in the request, or else the next reply without a `when`. */
 function replyTo(request: string, replies: Reply[]): Reply | undefined {
   const own = replies.find(({ when }) => when !== undefined && request.includes(when))
   if (own) return own
@@ -93,7 +93,9 @@ function openAi(reply: Reply, body: Wire): object {
   }
 }
 
-/** Replies with the `json` tool if the request has it, as it does for models without structured output. */
+/**
+ * Replies with the `json` tool if the request has that tool, which is the case for models without structured output.
+ */
 function anthropic(reply: Reply, body: Wire): object {
   const isTool = body.tools?.some(({ name }) => name === 'json')
   const input = answered(reply, body)
@@ -118,7 +120,7 @@ function answered({ answer, isNaive }: Reply, body: Wire): unknown {
   return order && typeof answer === 'object' ? { ...answer, error_type: order } : answer
 }
 
-/** All strings in a request, except for the text between the fence lines that the first string names. */
+/** All strings in a request, except for the text between the fence lines, which the first string specifies. */
 function outsideFence({ system = '', messages }: Wire): string {
   const texts = [system, ...messages.map(({ content }) => content)].map(text =>
     typeof text === 'string' ? text : text.map(part => part.text).join('\n'),

@@ -14,9 +14,9 @@ import { settledDeliveries, startReceiver } from './receiver.ts'
 import { freePort, newServer, PROJECT, type Server } from './server.ts'
 
 /*
- * Tests the real Python SDKs with the programs on their pages in docs/sdks. Only `npm run test:clients` runs it,
- * because the packages take a gigabyte. `clients/python/` has the expected trace of each program. To write it, add
- * `-- -u`, and review the changes as you would for a page.
+ * Tests the real Python SDKs with the programs on their pages in docs/sdks. Only `npm run test:clients` runs these
+ * tests, because the packages take a gigabyte. `clients/python/` has the expected trace of each program. To update the
+ * traces, add `-- -u`, and review the changes as you would review those to a page.
  */
 
 /** Output that a client prints even if nothing is wrong. */
@@ -60,7 +60,7 @@ const environmentOf = ({ key }: Tenant): Environment => ({
 })
 
 describe.for(CLIENTS)('%s in Python', ([name, client]) => {
-  it('sends a trace that reads like its program', { timeout: 900_000 }, async ({ expect }) => {
+  it('sends a trace that matches its program', { timeout: 900_000 }, async ({ expect }) => {
     const tenant = await newTenant(server.url)
     const { traceIds, warnings } = await runPython(client, environmentOf(tenant))
     await expect(await readAsText(tenant, traceIds[0])).toMatchFileSnapshot(`clients/python/${name}.txt`)
@@ -77,7 +77,7 @@ describe.for(CLIENTS)('%s in Python', ([name, client]) => {
 const Webhook = v.object({ id: v.string(), secret: v.string() })
 
 describe('the receiver on docs/webhooks.md in Python', () => {
-  it('accepts events, but only with a valid signature', { timeout: 300_000 }, async ({ expect }) => {
+  it('accepts only events with a valid signature', { timeout: 300_000 }, async ({ expect }) => {
     const bin = join(await installPython({ page: 'webhooks' }), 'bin')
     const folder = await mkdtemp(join(tmpdir(), 'countersign-webhooks-'))
     const page = await readFile(join(PROJECT, 'docs/webhooks.md'), 'utf8')
@@ -91,12 +91,12 @@ describe('the receiver on docs/webhooks.md in Python', () => {
     try {
       await post(`/api/webhooks/${id}/test`)
       expect(await settledDeliveries(tenant, id)).toHaveLength(1)
-      // During a rotation, the old secret still verifies.
+      // During a rotation, the old secret is still valid.
       await post(`/api/webhooks/${id}/rotate-secret`)
       await post(`/api/webhooks/${id}/test`)
       expect(await settledDeliveries(tenant, id)).toHaveLength(2)
       expect(receiver.printed().match(/webhook\.test/g)).toHaveLength(2)
-      // After another rotation, it doesn't.
+      // After another rotation, it isn't.
       await post(`/api/webhooks/${id}/rotate-secret`)
       await post(`/api/webhooks/${id}/test`)
       await expect(settledDeliveries(tenant, id)).rejects.toThrow('an attempt failed')

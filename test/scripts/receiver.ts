@@ -39,7 +39,7 @@ const Deliveries = v.object({
   deliveries: v.array(v.object({ type: v.string(), state: v.string(), attempt: v.nullable(Attempt) })),
 })
 
-/** A webhook's deliveries, newest first, as soon as none is pending. Throws if an attempt fails. */
+/** Returns a webhook's deliveries, newest first, as soon as none are pending. Throws if an attempt fails. */
 export async function settledDeliveries({ url, key }: Tenant, webhookId: string) {
   for (;;) {
     const path = `/api/webhooks/${webhookId}/deliveries`

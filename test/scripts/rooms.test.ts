@@ -10,7 +10,7 @@ import { describe, it } from 'vitest'
 const SOURCE = join(import.meta.dirname, '../../src')
 
 /**
- * Each room may import only the rooms before it. `attribution` and `otlp` stand for the files that are directly in
+ * Each room may import only the rooms before it. `attribution` and `otlp` include only the files that are directly in
  * those folders.
  */
 const ROOMS = [

@@ -72,7 +72,7 @@ export class Server {
         PORT: String(this.port),
         STATE_DIR: this.stateDirectory,
         ADMIN_TOKEN,
-        // Otherwise `npm start` would write it to `.dev.vars`.
+        // Without this variable, `npm start` would write a key to `.dev.vars`.
         WEBHOOK_KEY: 'webhook-key-of-the-tests',
         CRON_SECRET,
         ...environment,
@@ -116,12 +116,12 @@ export class Server {
     return copy
   }
 
-  /** Sends a signal only to the script, and waits until all its child processes have also ended. */
+  /** Sends a signal only to the script, and waits until the script and all its child processes have exited. */
   stop(signal: NodeJS.Signals): Promise<void> {
     return this.#end(script => script.kill(signal))
   }
 
-  /** Kills the script and all its child processes at once, and waits until they have ended. */
+  /** Kills the script and all its child processes at the same time, and waits until they have exited. */
   kill(): Promise<void> {
     return this.#end(({ pid = 0 }) => process.kill(-pid, 'SIGKILL'))
   }
@@ -161,7 +161,7 @@ export async function newServer(): Promise<Server> {
   return new Server(await freePort(), await mkdtemp(join(directoryForData(), 'countersign-')))
 }
 
-/** Returns a port of this machine that nothing listens on. */
+/** Returns a port on this machine that no process listens on. */
 export async function freePort(): Promise<number> {
   const probe = createServer().listen(0, 'localhost')
   await once(probe, 'listening')
@@ -170,7 +170,7 @@ export async function freePort(): Promise<number> {
   return port
 }
 
-/** Whether any process of a group is alive. Zombies aren't alive. */
+/** Whether any process in a group is alive. Zombie processes don't count. */
 async function isAlive(group: number): Promise<boolean> {
   const { stdout } = await promisify(execFile)('ps', ['-A', '-o', 'pgid=', '-o', 'stat='])
   const processes = stdout.split('\n').map(line => line.trim().split(/\s+/))

@@ -9,9 +9,9 @@ import { ADMIN_TOKEN, freePort, newServer, runCron, type Server } from './server
 
 /*
  * Runs a mixed load at half of what the server can do: traces, reviews, deletions, experiments, webhooks, and the pages
- * that people open. Nothing may fail, the Worker's memory must stay flat, and in the end every figure in Insights must
- * be what the acknowledged calls add up to. `npm run test:soak` takes 30 minutes, or SOAK_MINUTES; `npm test` takes 6
- * seconds, in which everything happens at least twice.
+ * that people open. Nothing may fail, the Worker's memory must stay flat, and at the end, every figure in Insights must
+ * match the acknowledged calls. `npm run test:soak` takes 30 minutes, or the number of minutes in SOAK_MINUTES. In
+ * `npm test`, this test takes 6 seconds, and everything happens at least twice.
  */
 
 const { minutes, everyMs, measuredMs, isThorough } = process.env.SOAK_MINUTES
@@ -24,14 +24,15 @@ const { minutes, everyMs, measuredMs, isThorough } = process.env.SOAK_MINUTES
   : { minutes: 0.1, everyMs: { memory: 1500, cron: 3000, experiment: 3000 }, measuredMs: 500, isThorough: false }
 
 /**
- * The number of concurrent callers. Measuring the server's capacity, which takes `measuredMs`, uses the same number.
+ * The number of concurrent callers, both in the main load and while the server's capacity is measured, which takes
+ * `measuredMs`.
  */
 const CALLERS = 8
 
 /**
  * How much the Worker's memory may grow from the second third to the last, in bytes. At 10 calls a second, a leak of 1
- * KiB a call adds 6 MiB in a run of half an hour. The memory of the process says nothing: locally, workerd's own
- * memory grows by 14 KiB with each call, even to a one-line Worker.
+ * KiB a call adds 6 MiB in a run of half an hour. The memory of the process isn't a useful measure: workerd's own
+ * memory grows by 14 KiB with each local call, even to a one-line Worker.
  */
 const MAX_GROWTH = 2 * 1024 ** 2
 
@@ -75,7 +76,7 @@ it('answers every call, counts correctly, and doesn’t grow under a mixed load'
   const counts: Counts = { outputs: 0, accepted: 0, corrected: 0 }
   const runs = newRuns(client, counts)
   let calls = 0
-  /** Runs pipelines until the given time. If `isHalf`, pauses after each run for as long as the run took. */
+  /** Runs pipelines until the given time. If `isHalf` is true, pauses after each run for as long as the run took. */
   const load = async (until: number, isHalf: boolean) => {
     while (Date.now() < until) {
       const started = Date.now()
@@ -116,7 +117,9 @@ async function heapOf(inspector: Inspector): Promise<number> {
   return heap + buffers
 }
 
-/** A fresh organization's project with a webhook, called with a key that has no rate limit in practice. */
+/**
+ * Creates a project with a webhook in a new organization, and a key for the project that has practically no rate limit.
+ */
 async function newTenant(): Promise<Client> {
   const admin = new Client(server.url, ADMIN_TOKEN)
   const created = await admin.make('POST', '/api/orgs', { slug: 'soak', name: 'Soak' })
@@ -132,8 +135,8 @@ async function newTenant(): Promise<Client> {
 }
 
 /**
- * A function that makes the calls around one run of a pipeline, counts their effect on Insights, and returns how many
- * calls it made. Most runs are reviewed, and some are deleted.
+ * Returns a function that makes the calls for one run of a pipeline, counts their effect on Insights, and returns the
+ * number of calls. Most runs are reviewed, and some are deleted.
  */
 function newRuns(client: Client, counts: Counts): () => Promise<number> {
   let number = 0
@@ -186,7 +189,7 @@ function newRuns(client: Client, counts: Counts): () => Promise<number> {
   }
 }
 
-/** What people and pipelines read. Each path is read once per `every` runs. */
+/** The paths that people and pipelines read. Each path is read once in every `every` runs. */
 const PAGES: readonly (readonly [every: number, path: string])[] = [
   [2, `/api/prompts?projectSlug=soak&stepId=${STEP}`],
   [5, '/api/traces?projectSlug=soak'],
@@ -214,7 +217,7 @@ async function runExperiment(client: Client): Promise<void> {
 
 /**
  * Waits until jobs and cron have counted everything, and compares Insights with the acknowledged calls. A day with many
- * traces waits for up to an hour between two counts, but a deletion ends the wait.
+ * traces may not be recounted for up to an hour, unless one of its traces is deleted.
  */
 async function mustShow(client: Client, counts: Counts, startedAt: number): Promise<void> {
   await expect
@@ -254,7 +257,7 @@ function shownIn(insights: Fields) {
   }
 }
 
-/** Repeats something until a given time. */
+/** Repeats an action until a given time. */
 async function untilThen(end: number, everyMs: number, act: () => Promise<unknown>): Promise<void> {
   while (Date.now() < end) {
     await act()

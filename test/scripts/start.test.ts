@@ -14,7 +14,7 @@ import { newServer, PROJECT, type Server } from './server.ts'
 
 let server: Server
 
-/** Runs a printed curl and returns the response. */
+/** Runs a printed curl command and returns the response. */
 async function paste(command: string): Promise<{ [field: string]: unknown }> {
   const shell = spawn('sh', ['-c', `${command} --silent`])
   let printed = ''
@@ -95,7 +95,7 @@ describe('npm start', () => {
     await server.stop('SIGTERM')
     expect(await server.isServing()).toBe(false)
 
-    // An earlier release stored only the projects' keys, without the one for a sign-in link.
+    // An earlier release stored only the projects' keys, and not the key for a sign-in link.
     const { projectKeys } = JSON.parse(await readFile(server.keysFile, 'utf8'))
     await writeFile(server.keysFile, JSON.stringify(projectKeys))
     const third = await server.start()
@@ -177,7 +177,7 @@ describe('npm start', () => {
         await cp(join(PROJECT, part), join(copy, part), { recursive: true })
       }
       await symlink(join(PROJECT, 'node_modules'), join(copy, 'node_modules'))
-      // Skip the build of the pages, because only the Worker's should fail.
+      // Skips the build of the pages, because only the build of the Worker should fail.
       const scripts = { build: 'vite build --config vite.worker.config.ts' }
       await writeFile(join(copy, 'package.json'), JSON.stringify({ type: 'module', scripts }))
       await appendFile(join(copy, 'src/index.ts'), "import './missing.ts'\n")
@@ -321,7 +321,7 @@ describe('a server started with SEED=none', () => {
     const cron = { path: '/cdn-cgi/handler/scheduled', method: 'GET', headers: { 'x-cron-secret': 'of this run' } }
     expect(await statusOf(cron)).toBe(200)
 
-    // The ports that the local runtime opens for itself don't serve it either.
+    // The ports that the local runtime opens for itself don't serve these paths either.
     for (const port of existsSync('/proc/net/tcp') ? await server.otherPorts() : []) {
       for (const path of ['explorer/api/d1', 'local/explorer/api/d1', 'local/scheduled', 'handler/scheduled']) {
         const answer = await fetch(`http://127.0.0.1:${port}/cdn-cgi/${path}`)

@@ -24,7 +24,7 @@ type Behavior = (response: ServerResponse, report: ReceiverReport) => unknown
 const BEHAVIORS: Readonly<Record<string, Behavior>> = {
   redirect: response => response.writeHead(302, { location: 'ok' }).end('Moved'),
   empty: response => response.writeHead(500).end(),
-  // The first KiB ends in the middle of the last character.
+  // The first KiB ends in the middle of the euro sign.
   multibyte: response => response.writeHead(500).end(`${'x'.repeat(1022)}€ and more`),
   binary: response => response.writeHead(500).end(Buffer.from([0, 0xff, 0xfe, 0x80, 0x41])),
   compressed: response => response.writeHead(500, { 'content-encoding': 'gzip' }).end(gzipSync('Out of memory')),
@@ -39,7 +39,7 @@ const BEHAVIORS: Readonly<Record<string, Behavior>> = {
 
 /**
  * A receiver of webhooks that answers in unusual ways, over real HTTP. Each test has a session, which is the first
- * segment of the path. `GET /<session>` reports what it got.
+ * segment of the path. `GET /<session>` returns a report of what the receiver got.
  */
 export async function setup(project: TestProject): Promise<() => void> {
   const server = createServer((request, response) => {

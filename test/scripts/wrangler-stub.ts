@@ -1,10 +1,10 @@
 /**
  * Replaces the `wrangler` command in the tests of `npm run deploy`. It supports the commands and flags that the deploy
- * uses, on an account in a JSON file. Output and failures match wrangler 4.156.2. Comments name wrangler's source
+ * uses, on an account in a JSON file. Output and failures match wrangler 4.156.2. Comments refer to wrangler's source
  * files.
  *
- * The command is a shell script that passes each call on to the tests' own process: starting Node for each of a
- * thousand calls takes ten times as long as everything else that they do.
+ * The command is a shell script that passes each call on to the process that runs the tests. Starting Node for each of
+ * a thousand calls would take ten times as long as everything else in the tests.
  */
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
@@ -27,7 +27,7 @@ export interface Account {
     jurisdiction: string | null
     region: string
     migrations: string[]
-    /** SQL that creates what the database has besides a shard's tables. */
+    /** SQL that creates the content of the database that a shard doesn't have. */
     content?: string
   }[]
   buckets: { name: string; jurisdiction: string | undefined; location: string | undefined }[]
@@ -65,9 +65,9 @@ export type Cut = 'wrangler' | 'deploy' | 'api'
 
 /** A call to the command. */
 interface Call {
-  /** Holds account.json, the log of calls, and a mark for each moment passed. */
+  /** The folder with account.json, the log of calls, and a mark for each moment that has passed. */
   folder: string
-  /** `<moment>:<how>` ends the call at that moment. */
+  /** `<moment>:<how>` cuts off the call at that moment. */
   cut: string
   /** The process that made the call. */
   caller: number
@@ -80,7 +80,7 @@ interface Call {
   args: string[]
 }
 
-/** The script's variables, in the order of the fields that come before the arguments. */
+/** The shell variables that the script sends before the arguments, in this order. */
 const SENT = [
   '"$STUB_FOLDER"',
   '"$STUB_CUT"',
@@ -143,7 +143,7 @@ exit "$status"
   return { command, close: () => server.close() }
 }
 
-/** Ends a call. */
+/** Thrown to end a call. */
 class Exit extends Error {
   readonly status: number
 
@@ -170,7 +170,7 @@ function perform(next: Call): { status: number; stdout: string; stderr: string }
   try {
     appendFileSync(join(call.folder, 'calls'), `${JSON.stringify(call.args)}\n`)
     passMoment()
-    // Runs before every command: src/user/user.ts requireAuth, which doesn't prompt without a terminal.
+    // Runs before every command: src/user/user.ts requireAuth, which doesn't prompt if there's no terminal.
     if (!account.isLoggedIn) {
       fail("In a non-interactive environment, it's necessary to set a CLOUDFLARE_API_TOKEN environment variable")
     }
@@ -377,7 +377,8 @@ function deploy(): void {
 }
 
 /**
- * D1Handler: without an id, it first looks up the database that the Worker was bound to, even if it no longer exists.
+ * D1Handler: if there's no id, it first looks up the database that the Worker was bound to, even if that database no
+ * longer exists.
  */
 function provisionDatabase({ d1_databases: [bound] }: Config, name: string) {
   if (!bound) fail('The stub requires a database')
@@ -476,7 +477,7 @@ function choose(flag: string, value: string | undefined, choices: readonly strin
   fail(`Invalid values:\n\n    Argument: ${flag}, Given: "${value}", Choices: ${choices.join(', ')}`)
 }
 
-/** One change to the account, which the API makes entirely or not at all. */
+/** Makes one change to the account. The API makes a change either completely or not at all. */
 function effect<Result>(change: () => Result): Result {
   const result = change()
   writeFileSync(join(call.folder, 'account.json'), JSON.stringify(account, null, 2))
@@ -484,7 +485,7 @@ function effect<Result>(change: () => Result): Result {
   return result
 }
 
-/** Passes a moment of a deploy, which is when a command starts or has changed something. */
+/** Records a moment at which a deploy can be cut off: when a command starts, and after each change that it makes. */
 function passMoment(): void {
   const marks = join(call.folder, 'moments')
   appendFileSync(marks, '.')

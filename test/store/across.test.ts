@@ -5,7 +5,7 @@ const placeOf = ([at, id]: readonly [number, string]) => [at, id] as const
 
 describe('merged pages', () => {
   it.each(['ascending', 'descending'] as const)(
-    'have every item once, in order, %s, whatever the databases return',
+    'contain every item once, in %s order, whatever the databases return',
     direction => {
       const compare = placeOrder(direction)
       const all = Array.from({ length: 40 }, (_, index): [number, string] => [index >> 1, `id-${index}`]).toSorted(

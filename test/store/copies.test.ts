@@ -25,7 +25,7 @@ const rowsOf = async (database: D1Database) =>
   )
 
 describe.skipIf(isSharded)('copies of the control database', () => {
-  it('have all rows that a deployment had before, and every later change', async () => {
+  it('contain all rows that already existed, and every later change', async () => {
     await migrate(env.REPLICA)
     const control = openUnscopedStore(env, new Deadline(60_000))
     const shard = openUnscopedStore(shardBindings, new Deadline(60_000))
@@ -44,7 +44,7 @@ describe.skipIf(isSharded)('copies of the control database', () => {
     expect(before.text_versions?.length).toBeGreaterThan(1)
     expect(await rowsOf(env.REPLICA)).toEqual(before)
 
-    // Creates, changes, and deletes.
+    // Creates, changes, and deletes rows.
     const { owner } = org
     await owner.patch(`/api/projects/${org.project.id}`, { name: 'Renamed' })
     await owner.post('/api/projects', { slug: 'other', name: 'Other' })

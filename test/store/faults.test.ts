@@ -38,7 +38,9 @@ describe('a D1 fault', () => {
     },
   )
 
-  it('does not affect a request if it is transient, before or after the commit', async ({ expect }) => {
+  it('does not affect a request if it is transient, whether it occurs before or after the commit', async ({
+    expect,
+  }) => {
     for (const when of ['before', 'after'] as const) {
       const org = await newOrg()
       const flaky = () => org.bearer(wrapBindings(failing('DB', LOST, 1, when)))
@@ -71,7 +73,7 @@ describe('a D1 fault', () => {
     expect(isSent).toBe(true)
   })
 
-  it('does not make a retried deletion delete a re-created trace', async ({ expect }) => {
+  it('does not cause a retried deletion to delete a re-created trace', async ({ expect }) => {
     const org = await newOrg()
     const trace = aTrace()
     const { id } = (await org.ingest.post('/api/v1/traces', trace)).body
@@ -95,7 +97,7 @@ describe('a D1 fault', () => {
     expect((await flaky.post('/api/v1/feedback', aFeedback({ trace_id }))).status).toBe(201)
   })
 
-  it('gives a 503 with Retry-After if it lasts, never a 500, a 401 or a 404', async ({ expect }) => {
+  it('gives a 503 with Retry-After if it lasts, never a 500, a 401, or a 404', async ({ expect }) => {
     const org = await newOrg()
     const trace = aTrace()
     const { id } = (await org.ingest.post('/api/v1/traces', trace)).body

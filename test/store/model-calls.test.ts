@@ -46,9 +46,9 @@ describe("a trace's model, usage, and cost", () => {
     }
   })
 
-  it('read a row per model call, and none of the other spans', async ({ expect }) => {
+  it('take one row per model call to read, and no rows for other spans', async ({ expect }) => {
     const { org, id, observe } = await newTrace()
-    // The list shows these values, so it doesn't look for a step that has one.
+    // The root has an input and an output, so the list doesn't look for a step that has them.
     await observe({ type: 'input' })
     await observe({ type: 'output' })
     const cost = () => rowsReadBy(bindings => org.bearer(bindings).get(LIST))

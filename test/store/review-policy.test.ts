@@ -21,7 +21,7 @@ describe('sampling in SQL', () => {
 })
 
 describe("a step's policy in SQL", () => {
-  it('is found under any of the step’s names, and is the default for other steps', async ({ expect }) => {
+  it('is found by any of the step’s names, and the default applies to other steps', async ({ expect }) => {
     const org = await newOrg()
     const projectKey = await stored.prepare('select key from projects where id = ?').bind(org.project.id).first('key')
     const { database } = openUnscopedStore(env, new Deadline(60_000))

@@ -19,7 +19,7 @@ import { cookieIn, page, visitor } from '../support/session.ts'
 import { aSuggestingModel, newSuggestible } from '../support/suggested.ts'
 import { aHexSpanId, anExport, anExportedSpan } from '../support/telemetry.ts'
 
-// With several databases, a statement that is sent to the wrong one fails anyway.
+// With several databases, a statement that is sent to the wrong database fails anyway.
 describe.skipIf(isSharded)('the schema', () => {
   it('declares every table with a composite key WITHOUT ROWID, so each write is billed as one row', async () => {
     const { results } = await stored
@@ -82,9 +82,9 @@ describe.skipIf(isSharded)('the schema', () => {
 })
 
 /**
- * The statements and batches that need a trace's database and the control database at once, which works only in a
- * deployment with one database. `saveFeedback` adds labelers in the round trip that stores their feedback. With several
- * databases, it adds them first.
+ * The statements and batches that need a trace's database and the control database at the same time, which works only
+ * in a deployment with one database. `saveFeedback` adds labelers in the round trip that stores their feedback. With
+ * several databases, it adds them first.
  */
 const MIXED = ['batch: attribution_jobs, feedback, traces with users', 'write users: feedback, traces with users']
 
@@ -233,7 +233,7 @@ describe.skipIf(isSharded)('the SQL statements in requests and jobs', () => {
     await throughAccess.get('/api/session/organizations')
     await org.clientOf(await org.keyFor({}), bindings).get('/api/users')
     await caller.patch(`/api/users/${crypto.randomUUID()}`, { email: 'x@example.com', name: 'x' })
-    // A correction that's an item of a candidate's experiment, for the proof of a fix.
+    // A correction that's an item in a candidate's experiment, which proves a fix.
     const candidate = (await caller.post('/api/prompts', { projectSlug: 'support', stepId: 'fixed', content: 'x' }))
       .body
     const wrong = aSpan({ trace_id, span_id: crypto.randomUUID(), step_id: 'fixed', output: 12 })
@@ -260,7 +260,7 @@ describe.skipIf(isSharded)('the SQL statements in requests and jobs', () => {
     for (const mix of roundTrips.flatMap(mixesOf)) mixed.add(mix)
   }, 60_000)
 
-  it('use the tables of one database', () => {
+  it('use the tables of only one database, except for the known mixed ones', () => {
     expect([...mixed].sort()).toEqual(MIXED)
   })
 
@@ -272,16 +272,16 @@ describe.skipIf(isSharded)('the SQL statements in requests and jobs', () => {
         .bind(...values)
         .all<PlanStep>()
       const plan = explained.results.map(({ detail }) => detail)
-      // json_each scans only the request's values. Each subquery has its own plan, and the named ones here contain the
-      // rows of one page or one trace, a span's ancestors, or the newest votes.
+      // json_each scans only the request's values. Each subquery has its own plan. The subqueries named here contain
+      // the rows of one page or one trace, a span's ancestors, or the newest votes.
       const scans = plan.filter(detail =>
         /^SCAN (?!(item|field|listed)( EXISTS)? VIRTUAL|CONSTANT|scanned|above|sharing|assigned|used|by_model|seen|asked|voted|labeled|placed|(listed|chosen|observed)( LEFT-JOIN)?$|\(subquery-\d+\))/.test(
           detail,
         ),
       )
       expect(scans, sql).toEqual([])
-      // Lists must be read in index order. Only the call's rows, those of its traces, and a project's few saved views
-      // may be sorted.
+      // Lists must be read in index order. Only the rows in the call, the rows of its traces, and a project's few saved
+      // views may be sorted.
       const isShort =
         /^select .* from "(spans|feedback|observations|attributions|saved_views)"/s.test(sql) ||
         sql.startsWith('select sharing.root_id') ||

@@ -35,7 +35,7 @@ afterAll(async () => {
 
 const ALL = ['ingest', 'read', 'review', 'manage'] as const
 
-/** A tenant, with a home folder and a way to run commands as it. */
+/** Creates a tenant with a home folder, and functions that run commands and call the API as the tenant. */
 async function newUser(scopes: readonly string[] = ALL) {
   const tenant = await newTenant(server.url, scopes)
   const home = await mkdtemp(join(folder, 'home-'))
@@ -61,7 +61,7 @@ async function recordTrace({ url, key }: Tenant, traceId: string, output: unknow
 }
 
 describe('login', () => {
-  it('checks the key, says whose it is, and stores it where only its owner can read it', async ({ expect }) => {
+  it('checks the key, shows whose it is, and stores it in a file that only the user can read', async ({ expect }) => {
     const { home, url, key, projectSlug } = await newUser()
     const environment = { HOME: home }
     const ran = await runCli(['login', '--url', `${url}/`], { environment, stdin: `${key}\n` })
@@ -107,7 +107,7 @@ describe('login', () => {
   it.for([
     ['an unknown key', 'cs_000000000000000000000000', 3, 'not_authenticated'],
     ['no key', '', 2, 'usage'],
-    ['something else', 'a key\nwith two lines', 2, 'usage'],
+    ['text with two lines', 'a key\nwith two lines', 2, 'usage'],
   ] as const)('stores nothing for %s', async ([, stdin, code, error], { expect }) => {
     const { home, url } = await newUser()
     const ran = await runCli(['login', '--json', '--url', url], { environment: { HOME: home }, stdin })
@@ -116,7 +116,7 @@ describe('login', () => {
     await expect(stat(join(home, '.config'))).rejects.toThrow()
   })
 
-  it("rejects a server that isn't Countersign, and one that isn't there", async ({ expect }) => {
+  it("rejects an address that isn't a Countersign server", async ({ expect }) => {
     const { home } = await newUser()
     const login = (url: string) => runCli(['login', '--url', url], { environment: { HOME: home }, stdin: 'cs_key' })
     expect((await login('ftp://localhost')).code).toBe(2)
@@ -128,7 +128,7 @@ describe('login', () => {
 })
 
 describe('traces', () => {
-  it('are listed, shown, and exported by name, review, and metadata', async ({ expect }) => {
+  it('are listed, shown, and exported, with filters for the review state and metadata', async ({ expect }) => {
     const user = await newUser(['ingest', 'read'])
     await recordTrace(user, 'trace_a', { answer: 'Yes.' }, { metadata: { tier: 'gold' } })
     await recordTrace(user, 'trace_b', { answer: 'No.' }, { metadata: { tier: 'iron' } })
@@ -168,7 +168,7 @@ describe('traces', () => {
     }
   })
 
-  it('are reported if missing, and denied to keys without the scope', async ({ expect }) => {
+  it('are reported if they don’t exist, and denied to keys without the scope', async ({ expect }) => {
     const user = await newUser(['ingest'])
     const denied = await user.cli(['traces', 'show', 'trace_a', '--json'])
     expect(denied.code).toBe(3)
@@ -224,7 +224,7 @@ describe('import', () => {
     expect(shown.spans).toMatchObject([{ approvedOutput: { answer: '24 months' } }])
   })
 
-  it('imports what it can, and says which lines were wrong', async ({ expect }) => {
+  it('imports what it can, and reports which lines are invalid', async ({ expect }) => {
     const user = await newUser()
     await writeFile(join(user.home, 'runs.jsonl'), `${run({})}\n{"id":\n${run({ id: 'r2', start_time: 'soon' })}\n`)
     const ran = await user.cli(['import', 'langsmith', 'runs.jsonl'])
@@ -241,7 +241,7 @@ describe('import', () => {
     ['a missing file', ['import', 'langfuse', 'missing.jsonl'], ALL, 2, 'There is no file'],
     ['a folder', ['import', 'langfuse', '.'], ALL, 2, "isn't a regular file"],
     ['a user without an email', ['import', 'langfuse', '.', '--user', 'ada'], ALL, 2, '--user'],
-    ['a key that can only record', ['import', 'langfuse', 'a.jsonl'], ['ingest'], 3, 'manage, review'],
+    ['a key with only the ingest scope', ['import', 'langfuse', 'a.jsonl'], ['ingest'], 3, 'manage, review'],
   ] as const)('fails before it sends anything: %s', async ([, argv, scopes, code, message], { expect }) => {
     const user = await newUser(scopes)
     await writeFile(join(user.home, 'a.jsonl'), '')
@@ -251,8 +251,8 @@ describe('import', () => {
   })
 })
 
-describe('an export that breaks off', () => {
-  it("is read again, and fails loudly if that doesn't help", async ({ expect }) => {
+describe('an export that is cut off', () => {
+  it('is read again, and fails with an error if it is cut off every time', async ({ expect }) => {
     const user = await newUser(['ingest', 'read'])
     await recordTrace(user, 'trace_cut', 'Yes.')
     const proxy = await cuttingProxy(user.url)
@@ -327,7 +327,7 @@ describe('prompts', () => {
     expect(new Set(pushed.prompts.map(({ change }: { change: string }) => change))).toEqual(new Set(['unchanged']))
     expect((await user.cli(['prompts', 'diff'])).code).toBe(0)
 
-    // The same files, in a project without prompts.
+    // Uses the same files in a project that has no prompts.
     const other = await newUser()
     await cp(join(user.home, 'prompts'), join(other.home, 'prompts'), { recursive: true })
     await rm(join(other.home, 'prompts', 'answer.md'))
@@ -361,7 +361,7 @@ describe('prompts', () => {
     })
     // The file has a newer version than the active one, so the pull keeps it.
     expect(jsonOf(await user.cli(['prompts', 'pull', '--json'])).prompts[0]).toMatchObject({ change: 'kept' })
-    // A checkout from before the push finds the same version.
+    // A push from a checkout that predates the first push finds the same version.
     await write(user.home, 'answer.md', `${pulled} Be kind.`)
     expect(jsonOf(await user.cli(['prompts', 'push', '--json', '--activate'])).prompts[0]).toMatchObject({
       change: 'unchanged',
@@ -394,7 +394,7 @@ describe('prompts', () => {
     expect(await read(user.home, 'answer.md')).toMatch(/\nOthers\.$/)
   })
 
-  it('wait for their gate, which says what is missing', async ({ expect }) => {
+  it('are not activated before they meet their gate, which reports what is missing', async ({ expect }) => {
     const user = await newUser()
     await user.cli(['prompts', 'pull'])
     expect((await user.cli(['prompts', 'gate'])).stdout).toContain('The step has no gate.')
@@ -462,7 +462,7 @@ describe('reviews', () => {
     expect(jsonOf(await user.cli(['review', 'next', '--json']))).toEqual({ span: null, remaining: 0 })
   })
 
-  it('are for the requested step', async ({ expect }) => {
+  it('are limited to the requested step', async ({ expect }) => {
     const user = await newQueue()
     const span = { trace_id: 'trace_one', step_id: 'sort', output: 'Sorted.', timestamp: new Date().toISOString() }
     await user.api('POST', '/api/v1/spans', { ...span, span_id: crypto.randomUUID() })
@@ -483,7 +483,7 @@ describe('reviews', () => {
     expect((await user.cli(['review', 'accept', span.id, '--if-match', '"other"'])).code).toBe(6)
   })
 
-  it('name the fields that break the schema, and keep the text', async ({ expect }) => {
+  it('report the fields that violate the schema, and keep the text', async ({ expect }) => {
     const user = await newUser()
     const outputSchema = { type: 'object', properties: { answer: { type: 'string' } }, required: ['answer'] }
     await user.api('POST', '/api/prompts', {
@@ -514,7 +514,7 @@ describe('reviews', () => {
     await rm(dirname(file), { recursive: true })
   })
 
-  it('say who holds an output', async ({ expect }) => {
+  it('report who holds an output', async ({ expect }) => {
     const user = await newQueue()
     const { span } = jsonOf(await user.cli(['review', 'next', '--json']))
     const project = { name: 'Other', projectSlug: user.projectSlug, scopes: ['review', 'read'] }
@@ -533,7 +533,7 @@ describe('reviews', () => {
 
 const EXAMPLES = Array.from({ length: 5 }, (_, index) => ({ input: { n: index }, expected: { double: 2 * index } }))
 
-/** A user with a dataset of five examples for the step `double`. */
+/** Creates a user with a dataset of five examples for the step `double`. */
 async function newDataset() {
   const user = await newUser()
   const file = EXAMPLES.map(example => JSON.stringify(example)).join('\n')
@@ -596,7 +596,7 @@ require('node:readline').createInterface({ input: process.stdin }).on('line', li
 describe('experiments', () => {
   const START = ['experiment', 'run', '--step', 'double'] as const
 
-  it('run a command for each item, and report', async ({ expect }) => {
+  it('run a command for each item, and print a report', async ({ expect }) => {
     const user = await newDataset()
     const passed = await user.cli([...START, '--json', '--', node, '-e', DOUBLE])
     expect(passed.stderr).toBe('')
@@ -615,7 +615,7 @@ describe('experiments', () => {
     const user = await newDataset()
     const ran = await user.cli([...START, '--json', '--jsonl', '--', node, '-e', DOUBLE_LINES])
     expect(jsonOf(ran)).toMatchObject({ counts: { passed: 4, error: 1 }, usage: { inputTokens: 4, outputTokens: 8 } })
-    // A crashed process is started again, and only the items that it hadn't answered are errors.
+    // A process that crashes is restarted, and only the items that it hadn't answered become errors.
     const environment = { ...user.environment, CRASH: 'yes' }
     const crashed = jsonOf(
       await user.cli([...START, '--json', '--jsonl', '--concurrency', '1', '--', node, '-e', DOUBLE_LINES], {
@@ -626,9 +626,9 @@ describe('experiments', () => {
   })
 
   it.for([
-    ["isn't there", ['/no/such/program'], [], 'command_not_found'],
+    ["doesn't exist", ['/no/such/program'], [], 'command_not_found'],
     ['prints something else', [node, '-e', DOUBLE_LINES], ['--jsonl'], 'unexpected_output'],
-    ['ends at once', [node, '-e', 'process.exit(1)'], ['--jsonl'], 'command_failed'],
+    ['exits immediately', [node, '-e', 'process.exit(1)'], ['--jsonl'], 'command_failed'],
   ] as const)('stop if the command %s, and can be resumed', async ([, command, options, code], { expect }) => {
     const user = await newDataset()
     const id = crypto.randomUUID()
@@ -641,7 +641,7 @@ describe('experiments', () => {
     expect(jsonOf(resumed).counts.passed).toBeGreaterThanOrEqual(4)
   })
 
-  it('end an item that takes too long, and every process that it started', async ({ expect }) => {
+  it('stop an item that takes too long, and every process that it started', async ({ expect }) => {
     const user = await newDataset()
     const marker = join(user.home, 'marker')
     const script = `sleep 3600 & echo $! >> ${marker}; wait`
@@ -652,7 +652,7 @@ describe('experiments', () => {
     for (const pid of pids) await expect.poll(() => isRunning(pid)).toBe(false)
   })
 
-  it("don't wait for a program that left its group and keeps the output open", async ({ expect }) => {
+  it("don't wait for a process that left its process group and keeps the output open", async ({ expect }) => {
     const user = await newDataset()
     const marker = join(user.home, 'marker')
     const daemon = `
@@ -738,7 +738,7 @@ describe('experiments', () => {
 })
 
 describe('the program', () => {
-  it('ends quietly when nobody reads its output, and immediately when it is interrupted', async ({ expect }) => {
+  it('exits quietly if nobody reads its output, and immediately if it is interrupted', async ({ expect }) => {
     const user = await newDataset()
     const program = await builtProgram()
     const environment = { ...user.environment, PATH: process.env.PATH }
@@ -747,7 +747,7 @@ describe('the program', () => {
     expect(await text(unread.stderr)).toBe('')
     expect(await once(unread, 'close')).toEqual([141, null])
 
-    // A service that never answers.
+    // This service never answers.
     let called = () => {}
     const isCalled = new Promise<void>(resolve => {
       called = resolve
@@ -768,14 +768,14 @@ describe('the program', () => {
   })
 })
 
-/** Whether a process is running. Zombies aren't. */
+/** Whether a process is running. A zombie process doesn't count. */
 async function isRunning(pid: number): Promise<boolean> {
   const { stdout } = await promisify(execFile)('ps', ['-o', 'stat=', '-p', String(pid)]).catch(() => ({ stdout: 'Z' }))
   return !stdout.trim().startsWith('Z')
 }
 
 describe('attribute', () => {
-  it("says what went wrong, or why it can't tell", async ({ expect }) => {
+  it("reports what went wrong, or why it can't tell", async ({ expect }) => {
     const user = await newUser()
     await recordTrace(user, 'trace_wrong', { answer: 'Yes.' })
     expect((await user.cli(['attribute', 'trace_wrong', '--json'])).code).toBe(2)
@@ -794,7 +794,9 @@ describe('attribute', () => {
 describe('examples/github-workflow', () => {
   const run = promisify(execFile)
 
-  it('blocks a pull request whose prompt regresses, and activates one that is merged', async ({ expect }) => {
+  it('blocks a pull request with a prompt that regresses, and activates a prompt that is merged', async ({
+    expect,
+  }) => {
     const user = await newUser()
     const { key } = JSON.parse(
       JSON.stringify(
@@ -878,7 +880,7 @@ describe('examples/github-workflow', () => {
   })
 })
 
-/** The shell commands of a job, apart from those that install packages. */
+/** The shell commands in a job, except those that install packages. */
 function scriptsOf(workflow: string, job: string): string[] {
   const [, text = ''] = workflow.split(`\n  ${job}:\n`)
   const [own = ''] = text.split(/\n {2}\w+:\n/)

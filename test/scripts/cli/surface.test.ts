@@ -30,7 +30,7 @@ describe('the help', () => {
   })
 
   it.for(commands.map(command => [command.name, command] as const))(
-    'explains %s, whatever else is given',
+    'explains %s, with --help and with the help command',
     async ([name, command], { expect }) => {
       const { code, stdout } = await runCli([...name.split(' '), '--help'])
       expect(code).toBe(0)
@@ -59,7 +59,7 @@ describe('the help', () => {
   })
 })
 
-/** The words of the first program in a line of shell. */
+/** The words of the first command in a line of shell code. */
 function wordsOf(line: string): string[] {
   const words: string[] = []
   for (const [word, single, double] of line.matchAll(/'([^']*)'|"([^"]*)"|\S+/g)) {
@@ -69,7 +69,7 @@ function wordsOf(line: string): string[] {
   return words
 }
 
-describe('a command line that is wrong', () => {
+describe('an invalid command line', () => {
   it.for([
     [['trace', 'list'], 'There is no command "trace". Did you mean "traces"?'],
     [['traces', 'lsit'], 'There is no command "traces lsit". Did you mean "traces list"?'],
@@ -156,7 +156,7 @@ describe('the files of prompts', () => {
     `${'x'.repeat(255)}2`,
   ]
 
-  it('have safe names, different ones for different steps', ({ expect }) => {
+  it('have safe names that differ for different steps', ({ expect }) => {
     const ids = [
       ...steps,
       ...more,
@@ -183,7 +183,7 @@ describe('the files of prompts', () => {
     expect(() => parsePrompt(Buffer.from([0xff]), 'a file')).toThrow("a file isn't UTF-8 text")
   })
 
-  it('keep the step, the version, the text, and whatever else people write', ({ expect }) => {
+  it('preserve the step, the version, the text, and any other lines that people write', ({ expect }) => {
     const text = fc.string({ unit: 'binary' }).filter(value => !/\p{Surrogate}/u.test(value))
     const versionId = fc.option(fc.uuid(), { nil: undefined })
     const otherLines = fc.constantFrom([], ['owner: ada', '', '# a comment'])

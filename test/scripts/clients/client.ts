@@ -8,11 +8,14 @@ import { readPage } from './page.ts'
 export interface Client {
   /** The page in docs/sdks with the client's programs. */
   page: string
-  /** The folder with its packages and the files that the page leaves to the reader. Defaults to the page's name. */
+  /**
+   * The folder with the client's packages, and with the files that readers of the page supply themselves. Defaults to
+   * the page's name.
+   */
   folder?: string
   /** The program to run, from the page or the folder. */
   program?: string
-  /** Programs that replace others: `{'telemetry.mjs': 'telemetry-3.mjs'}`. */
+  /** Programs that replace others, such as `{'telemetry.mjs': 'telemetry-3.mjs'}`. */
   instead?: Record<string, string>
 }
 
@@ -23,7 +26,7 @@ export interface Environment {
 }
 
 export interface Output {
-  /** The traces that the client says it created. */
+  /** The ids of the traces that the client created, as it printed them. */
   traceIds: string[]
   /** Everything else that it printed, such as warnings from its exporter. */
   warnings: string[]
@@ -62,7 +65,7 @@ export async function runClient(client: Client, environment: Environment): Promi
   return outputOf(stdout + stderr)
 }
 
-/** Sorts what a client printed. */
+/** Separates the trace ids that a client printed from everything else. */
 export function outputOf(printed: string): Output {
   const lines = stripVTControlCharacters(printed).split('\n').filter(Boolean)
   return { traceIds: lines.filter(line => TRACE_ID.test(line)), warnings: lines.filter(line => !TRACE_ID.test(line)) }

@@ -1,4 +1,4 @@
-// Loaded before a client's program, so that it prints what its exporter complains about.
+// This file is loaded before a client's program, and makes it print the problems that its exporter reports.
 import { DiagConsoleLogger, DiagLogLevel, diag } from '@opentelemetry/api'
 
 diag.setLogger(new DiagConsoleLogger(), DiagLogLevel.WARN)

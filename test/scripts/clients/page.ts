@@ -31,6 +31,6 @@ export async function readPage(name: string): Promise<Page> {
   }
 }
 
-/** The code blocks of a page in a language. */
+/** The code blocks on a page that are in a given language. */
 export const blocksOf = (text: string, language: string): string[] =>
   [...text.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'gms'))].map(([, block = '']) => block)

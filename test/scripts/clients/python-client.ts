@@ -13,7 +13,7 @@ import { readPage } from './page.ts'
 export interface PythonClient {
   /** The page in docs/sdks with the client's programs. */
   page: string
-  /** The name of its requirements in `python/`. Defaults to the page's name. */
+  /** The name of its requirements file in `python/`, without the extension. Defaults to the page's name. */
   requirements?: string
   /** The program to run. */
   program?: string

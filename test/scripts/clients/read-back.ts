@@ -62,7 +62,7 @@ const List = v.object({ traces: v.array(v.object({ id: v.string(), traceId: v.st
 /**
  * Reads a trace, or the tenant's only trace if `traceId` is undefined. Throws unless the list has the trace exactly
  * once and the trace and its spans have the ids that clients can compute. Also throws if a span has no duration, an
- * approved output or a missing parent.
+ * approved output, or a missing parent.
  */
 export async function readTrace(tenant: Tenant, traceId: string | undefined): Promise<ReadTrace> {
   const { url, key, projectId, projectSlug } = tenant

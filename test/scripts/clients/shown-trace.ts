@@ -53,7 +53,7 @@ function linesOf({ stepId, input, output, state, metadata }: Span, depth: number
   return [`${'  '.repeat(depth)}- ${metadata.kind} ${stepId}`, ...fieldLines(fields, depth + 2)]
 }
 
-/** The fields that have a value, each on one line or, if it's long, on several. */
+/** The lines for the fields that have a value. A long value takes several lines. */
 function fieldLines(fields: Record<string, unknown>, depth: number): string[] {
   const present = Object.entries(fields).filter(([, value]) => value !== null)
   return present

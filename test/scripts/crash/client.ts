@@ -10,7 +10,7 @@ export interface Answer {
 
 /** Calls a server that may be killed at any time. A status of 500 or higher counts as a failed call. */
 export class Client {
-  /** Whether the server is being killed. From then on, calls may get no response. */
+  /** Whether the server is being killed. If so, calls may get no response. */
   isDying = false
   /** The number of calls that were in flight when the server was killed and never got a response. */
   cutOff = 0
@@ -59,8 +59,8 @@ export class Client {
   }
 
   /**
-   * Reads the items on all pages of a list, or null if the list doesn't exist. `list` and `next` are the fields with
-   * the items and the cursor.
+   * Reads the items on all pages of a list. Returns null if the list doesn't exist. `list` and `next` are the fields
+   * with the items and the cursor.
    */
   async pages(path: string, list: string, next: string): Promise<Json[] | null> {
     const items: Json[] = []

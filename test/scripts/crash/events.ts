@@ -10,7 +10,7 @@ const Data = v.looseObject({
 export const Envelope = v.object({ type: v.string(), data: Data })
 export type Envelope = v.InferOutput<typeof Envelope>
 
-/** Each event that the crash test causes, and the field of its data that says what it's about. */
+/** The events that the crash test causes, and for each event, the field of its data that identifies its subject. */
 const SUBJECTS: Readonly<Record<string, (data: v.InferOutput<typeof Data>) => string | undefined>> = {
   'trace.deleted': ({ trace }) => trace?.id,
   'prompt.activated': ({ promptId }) => promptId,
@@ -43,7 +43,7 @@ export class EventLedger {
     return [...this.#arrived.values()].reduce((sum, { size }) => sum + size, 0)
   }
 
-  /** The subjects whose changes and events differ in number. */
+  /** Lists the subjects whose number of changes differs from their number of events. */
   differences(): string[] {
     const keys = new Set([...this.#expected.keys(), ...this.#arrived.keys()])
     return [...keys].flatMap(key => {

@@ -7,7 +7,7 @@ const NewPrompt = v.object({ id: v.string(), versionId: v.string() })
 const PromptDetail = v.object({ versions: v.array(v.object({ content: v.string(), isActive: v.boolean() })) })
 const NewKey = v.object({ id: v.string(), key: v.string() })
 
-/** Creates a writer of prompt versions and API keys, which returns how many calls were acknowledged. */
+/** Creates a function that writes prompt versions and API keys, and returns the number of acknowledged calls. */
 export async function managementWriter(
   { client }: Tenant,
   ledger: Subject[],

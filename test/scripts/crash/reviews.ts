@@ -4,7 +4,7 @@ import { random, type Subject, type Tenant, Tracked } from './subject.ts'
 
 const Reviews = v.array(v.object({ after: v.string() }))
 
-/** Creates a writer of decisions on one span, which returns how many calls were acknowledged. */
+/** Creates a function that writes decisions on one span, and returns the number of acknowledged calls. */
 export async function reviewWriter(
   { client }: Tenant,
   ledger: Subject[],

@@ -25,7 +25,10 @@ export class Tracked<State> implements Subject {
   readonly read: () => Promise<unknown>
   readonly #viewOf: (state: State) => unknown
   readonly #onSettled: (before: State, after: State) => void
-  /** A single state or, during a call and after a cut-off, all possible outcomes, ending with complete success. */
+  /**
+   * A single state. During a call, and after a call was cut off, all possible states, ending with that of complete
+   * success.
+   */
   #states: readonly State[]
   repeat: () => Promise<unknown> = async () => {}
 

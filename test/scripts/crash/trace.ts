@@ -132,16 +132,16 @@ let time = Date.parse('2026-11-20T00:00:00.000Z')
 /** A unique time, so that no order depends on when a call arrived. */
 const nextTime = (): string => isoTime(time++)
 
-/** A unique value. About half of the values are too large for their rows. */
+/** A unique value. About half of the values are too large for a row. */
 const aValue = (): Fields => ({ id: random.hex(8), text: 'é'.repeat(random.pick([0, 100, 5000, 20_000])) })
 
-/** Every subsequence of a list, from the empty one to the whole list, which comes last. */
+/** All subsequences of a list. The empty one comes first, and the whole list comes last. */
 const partsOf = <Item>(items: readonly Item[]): Item[][] =>
   items.reduce<Item[][]>((parts, item) => parts.concat(parts.map(part => part.concat([item]))), [[]])
 
 /**
- * Creates a writer of traces, which sends single calls and batches for several traces. It returns how many calls were
- * acknowledged.
+ * Creates a function that writes traces, and returns the number of acknowledged calls. It sends single calls, and
+ * batches for several traces.
  */
 export function traceWriter(tenant: Tenant, ledger: Subject[], events: EventLedger): () => Promise<number> {
   const begin = () => {

@@ -9,7 +9,7 @@ beforeEach(() => {
   return () => vi.unstubAllGlobals()
 })
 
-/** The words into which a shell splits a command. Runs it with a `curl` function that prints its arguments. */
+/** Runs a command in a shell in which `curl` prints its arguments, and returns those arguments. */
 function wordsOf(command: string): string[] {
   const script = `curl() { printf '%s\\0' "$@"; }\n${command}\n`
   const env = { ...process.env, COUNTERSIGN_KEY: 'cs_key' }

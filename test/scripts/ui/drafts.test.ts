@@ -15,7 +15,7 @@ const aDraft = (fields: Partial<Draft> = {}): Draft => ({
   ...fields,
 })
 
-/** A browser's storage. If `fails`, it's full. */
+/** A browser's storage, which is full if `fails` is true. */
 function storage(fails = false): Storage {
   const kept = new Map<string, string>()
   return {
@@ -43,7 +43,7 @@ describe('drafts', () => {
     expect(createDrafts(browser, 'kofi').get('span')).toBeUndefined()
   })
 
-  it('disappear once removed', ({ expect }) => {
+  it('disappear once they are removed', ({ expect }) => {
     const browser = storage()
     const drafts = createDrafts(browser, 'ada')
     drafts.put('span', aDraft())
@@ -90,11 +90,14 @@ describe('drafts', () => {
     expect(browser.length).toBe(0)
   })
 
-  it.for([undefined, storage(true)])('last as long as the page if the browser stores none', (browser, { expect }) => {
-    const drafts = createDrafts(browser, 'ada')
-    drafts.put('span', aDraft())
-    drafts.flush()
-    expect(drafts.get('span')).toBeDefined()
-    expect(drafts.isKept()).toBe(false)
-  })
+  it.for([undefined, storage(true)])(
+    'last as long as the page if the browser can’t store them',
+    (browser, { expect }) => {
+      const drafts = createDrafts(browser, 'ada')
+      drafts.put('span', aDraft())
+      drafts.flush()
+      expect(drafts.get('span')).toBeDefined()
+      expect(drafts.isKept()).toBe(false)
+    },
+  )
 })

@@ -23,7 +23,7 @@ describe('error types', () => {
     expect([heatOf, most]).toEqual(['review', 3])
   })
 
-  it("are the engine's if reviewers named none", ({ expect }) => {
+  it('come from the engine if reviewers chose none', ({ expect }) => {
     const counts = [named('loud', 'engine', 90), named('quiet', 'engine', 2)]
     expect(errorTypeTable(counts)).toMatchObject({ heatOf: 'engine', most: 90 })
     expect(mostNamed(counts, 'answer')).toMatchObject({ errorType: 'loud', source: 'engine' })
@@ -33,7 +33,7 @@ describe('error types', () => {
     })
   })
 
-  it('name the most frequent only if there are several and one leads', ({ expect }) => {
+  it('include a most frequent type only if there are several and one leads', ({ expect }) => {
     const [two, one] = [named('two', 'review', 2), named('one', 'review', 1)]
     expect(mostNamed([one], 'answer')).toMatchObject({ errorType: 'one', isOnly: true })
     expect(mostNamed([one, two], 'answer')).toMatchObject({ errorType: 'two', isMost: true, isOnly: false })

@@ -2,7 +2,7 @@ import { describe, it } from 'vitest'
 import { perHour } from '../../../src/ui/review/pace.ts'
 
 const MINUTE = 60_000
-/** Decisions at a steady pace. */
+/** The times of decisions at a steady pace. */
 const every = (interval: number, count: number) => Array.from({ length: count }, (_, index) => (index + 1) * interval)
 
 describe('the pace', () => {

@@ -59,8 +59,8 @@ const day = (promptVersionId: string | null, accepted: number, corrected: number
 })
 
 /**
- * Unreviewed outputs, plus decisions on an earlier version and on the live one. The live one has enough decisions to be
- * judged by.
+ * Generates a step with unreviewed outputs, and with decisions on an earlier version and on the live version. The live
+ * version has enough decisions to judge the step by it.
  */
 const rankable = () =>
   fc.record({
@@ -90,7 +90,7 @@ describe('wilsonInterval', () => {
     }
   })
 
-  it('stays between 0 and 1, around the share', ({ expect }) => {
+  it('stays between 0 and 1, and contains the share', ({ expect }) => {
     for (const whole of [1, 2, 10, 1_000, 10_000_000]) {
       for (const part of [0, 1, whole - 1, whole]) {
         const { low, high } = wilsonInterval(part, whole)
@@ -148,7 +148,7 @@ describe('rankSteps', () => {
     expect(ranked[0]?.expected).toBe(Math.floor(1_000 * wilsonInterval(2, 50).low))
   })
 
-  it('expects corrections at the rate of the live version, and sorts by them', ({ expect }) => {
+  it('expects corrections at the rate of the live version, and sorts steps by their number', ({ expect }) => {
     fc.assert(
       fc.property(fc.array(rankable(), { minLength: 2, maxLength: 8 }), parts => {
         const steps = parts.map(({ before, live, waiting }, index) => {
@@ -212,7 +212,7 @@ describe('rankSteps', () => {
     expect(rankSteps(insights).ranked).toMatchObject([{ active: { version: { number: 1 } }, trend: null }])
   })
 
-  it('works if reviewers decided on older outputs than the counted ones', ({ expect }) => {
+  it('works if reviewers decided on outputs that are older than those counted', ({ expect }) => {
     const { ranked } = rankSteps(insightsOf([{ stepId: 'a', accepted: 20, corrected: 20, outputs: 0, reviewed: 0 }]))
     expect(ranked).toMatchObject([{ waiting: 0, outputs: 40 }])
     expect(

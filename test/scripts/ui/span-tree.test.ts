@@ -64,7 +64,7 @@ describe('the visible rows', () => {
   const tree = spanTree([aSpan('root', null), aSpan('a', 'root'), aSpan('a1', 'a'), aSpan('b', 'root')], TRACE)
   const idsOf = (rows: readonly { span: TreeSpan }[]) => rows.map(({ span }) => span.id)
 
-  it('exclude rows under a folded one', ({ expect }) => {
+  it('exclude rows under a folded row', ({ expect }) => {
     expect(idsOf(unfoldedRows(tree, new Set(['a'])))).toEqual(['root', 'a', 'b'])
     expect(idsOf(unfoldedRows(tree, new Set()))).toEqual(['root', 'a', 'a1', 'b'])
   })

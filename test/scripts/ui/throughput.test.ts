@@ -13,7 +13,7 @@ const stylesOf = (...reviewers: ReturnType<typeof reviewer>[]) =>
   new Map(shownSeparately(throughput(reviewers, BUCKETS)).map(({ name, style }) => [name, style]))
 
 describe("reviewers' colors", () => {
-  it('follow the person, not the order', ({ expect }) => {
+  it('stay with the person if the order changes', ({ expect }) => {
     const styles = stylesOf(reviewer(1, 9), reviewer(2, 5), reviewer(3, 1))
     expect(stylesOf(reviewer(1, 1), reviewer(2, 9), reviewer(3, 5))).toEqual(styles)
     expect(stylesOf(reviewer(2, 1)).get('Reviewer 2')).toBe(styles.get('Reviewer 2'))

@@ -26,7 +26,7 @@ describe('what model calls used', () => {
     ])
   })
 
-  it('lists the most expensive step first, then the one with the most tokens', ({ expect }) => {
+  it('is ranked by cost, and then by the number of tokens', ({ expect }) => {
     const versions = [used('d', null), used('c', null, 5), used('a', 0, 1), used('b', 2, 1), used('e', null, 9)]
     expect(rankedVersions({ versions }).map(({ stepId }) => stepId)).toEqual(['b', 'a', 'e', 'c', 'd'])
   })

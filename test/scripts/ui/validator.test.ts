@@ -21,7 +21,7 @@ describe('the form validator', () => {
     expect(faultsIn({ answer: 'yes', 'a.b': 1, list: [1, 2] })).toEqual([])
   })
 
-  it('reports the field of each fault, even with an unusual name', ({ expect }) => {
+  it('reports the field of each fault, even if its name is unusual', ({ expect }) => {
     expect(faultsIn({})).toEqual([["['answer']", 'is required']])
     expect(faultsIn({ answer: 'yes', 'a.b': 'x' })[0]?.[0]).toBe("['a.b']")
     expect(faultsIn({ answer: 'yes', list: [1, 3] })[0]?.[0]).toBe("['list']['1']")

@@ -4,14 +4,14 @@ import { bucketIndex, bucketsOf, windowNamed, windowsAt } from '../../../src/ui/
 const NOON = Date.parse('2026-11-22T12:00:00.000Z')
 
 describe('windowNamed', () => {
-  it('accepts the existing windows, and falls back to 30 days', ({ expect }) => {
+  it('accepts the existing windows, and falls back to 30 days for other values', ({ expect }) => {
     expect(['7', '30', '90'].map(windowNamed)).toEqual([7, 30, 90])
     expect([null, '', '8', '-7', '7.0', '__proto__'].map(windowNamed)).toEqual([30, 30, 30, 30, 30, 30])
   })
 })
 
 describe('windowsAt', () => {
-  it('includes all of today, and is preceded by a window of the same length without a gap', ({ expect }) => {
+  it('includes all of today, and directly follows a window of the same length', ({ expect }) => {
     expect(windowsAt(NOON, 7)).toEqual({
       current: { from: '2026-11-16T00:00:00.000Z', to: '2026-11-23T00:00:00.000Z' },
       before: { from: '2026-11-09T00:00:00.000Z', to: '2026-11-16T00:00:00.000Z' },
@@ -25,7 +25,7 @@ describe('windowsAt', () => {
 })
 
 describe('bucketsOf', () => {
-  it('uses a bucket for each day in a month', ({ expect }) => {
+  it('uses a bucket for each day in a 30-day window', ({ expect }) => {
     const buckets = bucketsOf(windowsAt(NOON, 30).current)
     expect(buckets).toHaveLength(30)
     expect(buckets[0]).toEqual({ from: '2026-10-24', days: 1 })
