@@ -112,9 +112,9 @@ async function comparedWithBare(server: Server, client: Client, options: Options
   return {
     title: 'Exports: spans per second relative to a bare Worker',
     notes: [
-      'The bare Worker reads the same bytes and inserts the same rows of traces, their fields, and spans, with one statement',
+      'The bare Worker reads the same bytes and inserts the same rows (traces, trace fields, and spans), with one statement',
       'for each table. It decodes nothing, because it got the rows in advance. Both run in one workerd and alternate in',
-      'short blocks. The ratio is the median over neighboring blocks, with the interquartile range.',
+      'short blocks. The ratio is the median over pairs of neighboring blocks, with the interquartile range.',
       `${STREAMS} clients export concurrently. The recorded exports are protobuf.`,
     ],
     measurements,

@@ -55,8 +55,8 @@ interface ServerOptions {
 }
 
 /**
- * Starts Workers in a single workerd, so that compared Workers share a process, storage, and time. Their bindings are
- * those of wrangler.toml, except that there are no assets, which are served before the Worker runs, and that jobs
+ * Starts Workers in a single workerd, so that the Workers being compared run at the same time, in the same process, and
+ * on the same storage. Their bindings are those of wrangler.toml, except that there are no assets, which are served before the Worker runs, and that jobs
  * aren't processed unless `consumesJobs`. Databases start empty, and all data is discarded when the server stops.
  */
 export async function startServer(

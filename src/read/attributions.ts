@@ -60,7 +60,10 @@ export const PastAttribution = v.variant('kind', [
       'The knowledge doc that the evidence cites first. Null if it cites none.',
     ),
     engine: v.pipe(v.string(), v.metadata({ description: "`rules`, or a model's name" })),
-    engineVersion: described(v.string(), 'The version of the rules or, for a model, of the question'),
+    engineVersion: described(
+      v.string(),
+      'The version of the rules or, for a model, of the question that the service asks it',
+    ),
     durationMs: v.number(),
     usage: v.pipe(
       v.nullable(

@@ -13,7 +13,7 @@ import { Decided } from './text-wire.ts'
 const Day = v.pipe(v.string(), v.isoDate(), v.metadata({ examples: ['2026-11-21'] }))
 
 const Outputs = {
-  outputs: described(v.number(), 'Counted spans with an output'),
+  outputs: described(v.number(), 'The number of spans with an output, as of `countedAt`'),
   reviewed: described(v.number(), 'How many of those outputs have been reviewed'),
 }
 

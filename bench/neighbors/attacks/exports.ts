@@ -65,7 +65,7 @@ export const exports: Attacks = share => ({
     'gzip',
     gzipSync(Buffer.alloc(part(share, 1_000_000_000), ' ')),
   ),
-  '1 GB compressed with deflate, to the read API': compressed(
+  '1 GB compressed with deflate, to the review API': compressed(
     '/api/reviews',
     'deflate',
     deflateSync(Buffer.alloc(part(share, 1_000_000_000), ' ')),

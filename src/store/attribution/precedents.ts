@@ -57,9 +57,9 @@ interface Disputed {
 }
 
 /**
- * Reads the project's last decisions on other traces' spans of these steps, newest first, in all databases. Reads only
- * decisions whose inputs and approved outputs are stored in their rows. Adds a note to `omitted` if a database doesn't
- * respond.
+ * Reads the project's latest decisions on spans of these steps in other traces, from all databases, newest first. Reads
+ * only decisions whose inputs and approved outputs are stored in their rows. Adds a note to `omitted` if a database
+ * doesn't respond.
  */
 export async function readComparable(
   store: Store,

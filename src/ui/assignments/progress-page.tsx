@@ -53,7 +53,7 @@ export function Page() {
           <WindowSelect days={days} onChoose={chooseDays} />
         </Group>
         <Text size="sm" c="dimmed">
-          What each person reviewed, by UTC day, and how many assigned outputs they have left.
+          What each person reviewed, by UTC day or week, and how many assigned outputs they have left.
         </Text>
       </div>
       {project === undefined && <NoProject />}
@@ -74,7 +74,7 @@ export function Page() {
       )}
       {data?.openIsMinimum && (
         <Text size="sm" c="dimmed">
-          The project has too many assignments to count all of them.
+          The project has too many assignments to count them all, so these numbers are minimums.
         </Text>
       )}
       {moved && (
@@ -115,7 +115,7 @@ function columnsOf({ project, people = [], range, nameOf, onMove }: ColumnOption
       ),
     },
     {
-      label: 'By day',
+      label: 'Over time',
       cell: person => (
         <Bars counts={reviewedBy.get(person) ?? []} buckets={buckets} highest={highest} name={nameOf(person)} />
       ),

@@ -84,7 +84,7 @@ export function EditProject({ project }: { project: Project }) {
             label="Delete traces after"
             description="Counted from a trace's timestamp. The trace's feedback, reviews, and analyses are deleted with it. Leave this field empty to keep traces indefinitely."
             placeholder="Kept indefinitely"
-            suffix=" days"
+            suffix={draft.retentionDays === 1 ? ' day' : ' days'}
             min={1}
             allowDecimal={false}
             allowNegative={false}

@@ -369,12 +369,17 @@ describe('the input of a model', () => {
       undefined,
       conversation,
     ],
-    ['a list of documents', [{ id: 1, content: 'd' }], undefined, undefined],
-    ['an unknown role', { role: 'admin', name: 'Ann' }, undefined, undefined],
-    ['a string', 'hello', undefined, undefined],
-    ['no messages', [], 'Be brief.', undefined],
   ])('is read: %s', ([, value, instructions, expected], { expect }) => {
     expect(inputMessages(value, instructions)).toEqual(expected)
+  })
+
+  it.for<[string, Json, string?]>([
+    ['a list of documents', [{ id: 1, content: 'd' }]],
+    ['an unknown role', { role: 'admin', name: 'Ann' }],
+    ['a string', 'hello'],
+    ['no messages', [], 'Be brief.'],
+  ])('isn’t recognized in: %s', ([, value, instructions], { expect }) => {
+    expect(inputMessages(value, instructions)).toBeUndefined()
   })
 
   it('contains only the instructions if nothing else was sent', ({ expect }) => {
@@ -475,11 +480,16 @@ describe('the output of a model', () => {
         rest: { id: 'resp_1' },
       },
     ],
-    ['a list of unrelated objects', [{ id: 1 }], undefined],
-    ['a string', 'a', undefined],
-    ['an object', { answer: 42 }, undefined],
   ])('is read: %s', ([, value, expected], { expect }) => {
     expect(outputMessage(value)).toEqual(expected)
+  })
+
+  it.for<[string, Json]>([
+    ['a list of unrelated objects', [{ id: 1 }]],
+    ['a string', 'a'],
+    ['an object', { answer: 42 }],
+  ])('isn’t recognized in: %s', ([, value], { expect }) => {
+    expect(outputMessage(value)).toBeUndefined()
   })
 
   it('is reassembled from its parts', ({ expect }) => {
@@ -524,7 +534,7 @@ describe('a conversation with too many messages to normalize', () => {
     expect(read(more)).toBeUndefined()
   })
 
-  it('stays unchanged if its content can be any value', ({ expect }) => {
+  it('stays unchanged where any value is allowed', ({ expect }) => {
     expect(withMessages(more)).toBe(more)
   })
 })

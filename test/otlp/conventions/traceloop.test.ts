@@ -39,7 +39,7 @@ describe('recorded Traceloop spans', () => {
     })
   })
 
-  it('leave model calls to OpenTelemetry’s conventions', async ({ expect }) => {
+  it('are left to OpenTelemetry’s conventions if they are model calls', async ({ expect }) => {
     const [call] = (await recordedSpans('traceloop')).filter(({ name }) => name.startsWith('chat '))
     const { reading, unread } = readAs(traceloop, call ?? aSpan())
     expect(reading).toEqual({ trace: ASSOCIATION, metadata: { traceloop: { workflow: 'answerer' } } })
@@ -53,7 +53,7 @@ describe('an entity’s input', () => {
     ['several arguments', { args: ['q', 2], kwargs: {} }, ['q', 2]],
     ['named arguments', { args: [], kwargs: { q: 1 } }, { q: 1 }],
     ['no arguments', { args: [], kwargs: {} }, {}],
-    ['both', { args: ['q'], kwargs: { k: 1 } }, { args: ['q'], kwargs: { k: 1 } }],
+    ['both positional and named arguments', { args: ['q'], kwargs: { k: 1 } }, { args: ['q'], kwargs: { k: 1 } }],
     ['the caller’s own object', { args: ['q'], other: 1 }, { args: ['q'], other: 1 }],
     [
       'messages',
@@ -126,7 +126,7 @@ describe('a vector database’s response', () => {
       ],
     ],
     [
-      'by Milvus',
+      'from Milvus',
       [
         {
           name: 'db.search.result',
@@ -141,7 +141,7 @@ describe('a vector database’s response', () => {
       [{ id: 'm1', score: 0.8, metadata: { text: 'Refunds' } }, { content: "{'text': 'Refunds'}" }],
     ],
     [
-      'by Pinecone',
+      'from Pinecone',
       [
         { name: 'pinecone.query.result', attributes: { 'db.vector.query.result.namespace': 'n' } },
         {
@@ -152,11 +152,11 @@ describe('a vector database’s response', () => {
       [{ id: 'p1', score: 0.7 }],
     ],
     [
-      'at length',
+      'with a document that’s too long',
       [{ name: 'db.query.result', attributes: { 'db.query.result.document': 'é'.repeat(MAX_CHUNK_BYTES) } }],
       [{ content: 'é'.repeat(MAX_CHUNK_BYTES / 2), truncated: true }],
     ],
-  ])('%s', ([, events, chunks], { expect }) => {
+  ])('is read: %s', ([, events, chunks], { expect }) => {
     const span = aSpan({ name: 'query', events })
     expect(readAs(traceloop, span).reading).toEqual({
       state: { retrieved_chunks: chunks },
