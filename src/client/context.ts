@@ -13,7 +13,7 @@ interface Runtime {
   process?: { getBuiltinModule?: (name: string) => { AsyncLocalStorage?: StorageClass } | undefined }
 }
 
-/** The experiment item that a function runs on, for the traces that it starts. */
+/** The experiment item that a function runs on. Applies to the traces that the function starts. */
 export interface ItemScope {
   /** Added to the metadata of these traces. */
   mark: { experiment_id: string; experiment_item_id: string }

@@ -30,7 +30,7 @@ export const ATTRIBUTION_WAIT_MS = 60_000
 export const ATTRIBUTION_PAUSE_MS = 1000
 /** Attempts at one request, or to deliver one event. */
 export const MAX_ATTEMPTS = 3
-/** The client gives up on a longer Retry-After: the service's longest is its rate limit window plus a second. */
+/** If Retry-After is longer, the client gives up. The service's longest is its rate limit window plus a second. */
 export const MAX_RETRY_AFTER_MS = 61_000
 /** How late a request or a pause may end before the client treats its run as dead. */
 export const STALL_MS = 5000
@@ -58,7 +58,7 @@ export const MAX_CONCURRENCY = 64
 /** Once the results that wait to be sent reach this size, an experiment starts no more items. */
 export const MAX_WAITING_RESULTS_BYTES = 16 * 1024 * 1024
 
-/** Characters in one record of an imported file. A record of 5 MiB values can be twice as long. */
+/** Characters in one record of an imported file. Escapes can double the length of its values of up to 5 MiB each. */
 export const MAX_RECORD_LENGTH = 64 * 1024 * 1024
 /** Nesting of such a record. JSON that's nested far more deeply can be parsed, but not written again. */
 export const MAX_RECORD_DEPTH = 1000

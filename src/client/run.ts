@@ -89,7 +89,7 @@ export interface Trace {
 
 /** A step of a trace, while its callback runs. It's sent as a whole when the callback ends. */
 export interface Span {
-  /** A UUID, the same in both interfaces. */
+  /** A UUID. The service uses the same id for the span everywhere. */
   readonly id: string
   readonly trace: Trace
 

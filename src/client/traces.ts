@@ -78,7 +78,7 @@ export class Traces {
     return this.#read(id, { payloads, ...page })
   }
 
-  /** All spans of a trace in full, read page by page: the root first, then by time. */
+  /** All spans of a trace, in full unless `payloads` is `preview`, read page by page: the root first, then by time. */
   async *spansOf(
     id: string,
     { payloads, pageSize = 200 }: SpansOptions = {},

@@ -75,8 +75,8 @@ export function cohensKappa(patterns: readonly Labels[]): Measure {
       seconds[second] = (seconds[second] ?? 0) + count
     }
     for (let label = 0; label < size; label++) byChance += (firsts[label] ?? 0) * (seconds[label] ?? 0)
-    // Everything up to here is a whole number. Otherwise, rounding could hide that chance alone would agree on
-    // everything.
+    // Everything up to here is a whole number. Otherwise, rounding could hide that chance alone would produce full
+    // agreement.
     if (byChance === all * all) return null
     const expected = byChance / (all * all)
     return (agreed / all - expected) / (1 - expected)

@@ -40,7 +40,7 @@ export interface Sharing {
   dueAt?: number | null | undefined
 }
 
-/** One person's assignment to a span, before and after. */
+/** An assignment to a span, before and after a change. */
 export interface AssignmentChange<Span> {
   span: Span
   /** The person whose assignment ends. Null if no assignment ends. */

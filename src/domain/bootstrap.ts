@@ -10,7 +10,7 @@ const SEED = 1979
 /**
  * The 95% percentile interval of each measure over resampled units (B. Efron, Bootstrap methods: another look at the
  * jackknife, 1979, doi 10.1214/aos/1176344552). `counts` says how many units have each pattern. Units with the same
- * pattern are alike, so a resample's counts are multinomial. It can be drawn pattern by pattern, so more units don't
+ * pattern are alike, so a resample's counts are multinomial. They can be drawn pattern by pattern, so more units don't
  * cost more.
  *
  * Null if a measure is undefined in more than 5% of the resamples, which happens if almost all units have the same

@@ -3,7 +3,7 @@ import { contentName } from './hash.ts'
 /*
  * A version identifies a point in the log of a dataset. A dataset that several stored steps share has one log for each
  * step and each database with items of that step. So a version has one part for each log: a hash of the step id and the
- * number of the log's last entry. The part begins with the database's number, unless it's the control database.
+ * number of the log's last entry. The part begins with the database's number, unless that's the control database.
  */
 
 /** A stored step of a dataset in one database, and the number of an entry. */

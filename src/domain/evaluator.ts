@@ -39,7 +39,7 @@ export interface Evaluator {
   paths?: Readonly<Record<string, Rule>> | undefined
 }
 
-/** The reasons why an evaluator can't be used, each with the fields that lead to its place. Empty if it can be. */
+/** The reasons why an evaluator can't be used, each with the fields that lead to its place. Empty if there are none. */
 export function evaluatorFaults(evaluator: Evaluator): { path: string[]; message: string }[] {
   const paths = Object.entries(evaluator.paths ?? {})
   if (paths.length > MAX_EVALUATOR_PATHS) {

@@ -1,4 +1,4 @@
-/* Expected failures of the store. The store doesn't depend on HTTP; `http/errors.ts` maps these to responses. */
+/* Expected failures of the store. The store doesn't depend on HTTP; `http/errors.ts` maps the failures to responses. */
 
 /** A part of the platform didn't respond. Whether a write took effect is unknown. */
 export class Unanswered extends Error {

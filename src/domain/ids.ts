@@ -17,7 +17,8 @@ const KEY_EPOCH_MS = Date.UTC(2026, 0)
 const KEYS_PER_MILLISECOND = 2 ** 12
 
 /**
- * The keys of each millisecond that one database may use: every `lanes`th from `index` on. `lanes` is a power of two.
+ * The share of each millisecond's keys that one database may use: every `lanes`th key from `index` on. `lanes` is a
+ * power of two.
  */
 export interface KeyLane {
   index: number
@@ -36,8 +37,8 @@ export const keyLane = (database: number, databases: number): KeyLane => ({
 /**
  * New internal keys. Unlike SQLite's row ids, they're never reused, and unlike AUTOINCREMENT, they need no counter row.
  * A key consists of the milliseconds since 2026 and 12 bits that start at random. It fits in 53 bits until 2095. Once a
- * millisecond's 4,096 keys, or those in its lane, are used up, keys come from the following milliseconds. Two requests
- * in the same millisecond may get the same key, which an insert must handle.
+ * millisecond's 4,096 keys, or those in the database's lane, are used up, keys come from the following milliseconds.
+ * Two requests in the same millisecond may get the same key, which an insert must handle.
  */
 export function newKeys(now: number, count: number, { index, lanes }: KeyLane = { index: 0, lanes: 1 }): number[] {
   const [random = 0] = crypto.getRandomValues(new Uint16Array(1))

@@ -8,7 +8,7 @@ interface JobErrorOptions {
 /**
  * Why a job couldn't be done. The message is safe to store, log, and show: it never contains a key, a payload, or text
  * from a provider or model. There is no `cause` either, because a provider's error contains the request and may quote
- * the key. For errors of any other class, callers only learn that one occurred.
+ * the key. For errors of any other class, callers only learn that an error occurred.
  */
 export class JobError extends Error {
   readonly isFinal: boolean

@@ -9,9 +9,9 @@ export interface NearSpan {
 }
 
 /**
- * Up to `limit` of a trace's spans, ordered by distance from what people said: the root, spans with feedback or a
- * review, their ancestors, spans with an error, then the spans before the last span with feedback or a review, latest
- * first, then the spans after it. If people commented only on the root, all of these spans come latest first.
+ * Up to `limit` of a trace's spans, ordered by distance from what people said: the root; spans with feedback or a
+ * review; their ancestors; spans with an error; the spans before the last span with feedback or a review, latest first;
+ * and the spans after it. If people commented only on the root, the spans without an error come last, latest first.
  */
 export function nearestSpans<Span extends NearSpan>(
   root: Span,

@@ -43,10 +43,10 @@ export const isSampled = (spanId: string, sample: number): boolean => samplingRa
 export const SAMPLING_RANKS = 2_147_483_647
 
 /**
- * The factors that turn an id into a rank, for every 8 of its 32 digits: `add` mixes the digits in, and `multiply`
- * multiplies the result by them again, which spreads the ranks of consecutive ids. JavaScript and SQLite, which has no
- * hash function, compute ranks with the same integers. They stay below 2^63, where SQLite would switch to floating
- * point.
+ * The factors that turn an id into a rank, a pair for each 8 of its 32 digits: `add` mixes the digits in, and
+ * `multiply` multiplies the result by them again, which spreads the ranks of consecutive ids. JavaScript and SQLite,
+ * which has no hash function, compute ranks with the same integers. They stay below 2^63, where SQLite would switch to
+ * floating point.
  */
 export const SAMPLING_FACTORS = {
   add: [166_452_503, 110_351_527, 156_608_407, 181_243_327],

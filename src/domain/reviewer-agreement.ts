@@ -218,7 +218,7 @@ function* estimate(patterns: readonly LabelPattern[], measures: readonly Measure
 
 const UNDEFINED: Estimate = { value: null, interval: null }
 
-/** Counts outputs and pairs of labels. `compared` counts the pairs that one output with each pattern has. */
+/** Counts outputs and pairs of labels. For each pattern, `compared` counts the pairs of a single output. */
 function totals(patterns: readonly LabelPattern[], compared: readonly ComparedPairs[]) {
   const all = { outputs: 0, unanimous: 0, pairs: 0, agreed: 0 }
   patterns.forEach(({ count }, place) => {

@@ -28,7 +28,7 @@ export const parseEpochs = (text: string | null): readonly Epoch[] =>
     return { from: Number(from), shards: shards.split('.').map(Number) }
   })
 
-/** The epochs that have begun, newest first. There's always one. */
+/** The epochs that have begun, newest first. There's always at least one. */
 export const begunEpochs = (epochs: readonly Epoch[], now: number): readonly Epoch[] =>
   epochs.filter(({ from }) => from <= now).toReversed()
 
@@ -53,8 +53,8 @@ export const shardsOfTrace = (id: string, epochs: readonly Epoch[], now: number)
 ]
 
 /**
- * The end of the last epoch that places the trace with this read id in a shard: the shard's own clock decides whether
- * it can still create the trace. Null if that doesn't matter, because there's no such end or it was long ago.
+ * The end of the last epoch that places the trace with this read id in a shard. By its own clock, the shard decides
+ * whether it can still create the trace. Null if there's no such end, or if it was so long ago that it doesn't matter.
  */
 export function endsAt(id: string, epochs: readonly Epoch[], shard: number, now: number): number | null {
   const last = epochs.findLastIndex(epoch => shardOf(id, epoch) === shard)

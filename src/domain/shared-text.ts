@@ -193,7 +193,7 @@ function mix(bits: number): number {
 /** A span with the same text as its trace's root. Times are in milliseconds. */
 export interface SharingSpan {
   id: string
-  /** How many spans lead from the root to this span, which is included. */
+  /** How many spans lead from the root to this span, including this one. */
   depth: number
   timestamp: number
   receivedAt: number

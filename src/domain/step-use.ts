@@ -4,8 +4,8 @@ import { type DurationHistogram, sumHistograms } from './duration-histogram.ts'
 /** What the spans of one step and prompt version used on one day, and how long they took. */
 export interface StepUse {
   /**
-   * Empty for the sum of all pairs of a step and a version past the first `MAX_COUNTED_VERSIONS`. Its version is also
-   * empty.
+   * Empty for the sum of all pairs of a step and a version past the first `MAX_COUNTED_VERSIONS`. The sum's
+   * `promptVersionId` is also empty.
    */
   stepId: string
   /** Empty if there is no version. */

@@ -82,7 +82,7 @@ export interface StoredTally {
  * doesn't depend on the number of results.
  *
  * At most 200 paths have field counts: the first ones in string order, so that the order of the results doesn't matter.
- * Once there are 200 paths, a path stays even if all its results are subtracted, with counts of 0.
+ * Once there are 200 paths, a path stays, with counts of 0, even if all its results are subtracted.
  */
 export class Tally {
   readonly #cells: Map<string, Cell>

@@ -47,7 +47,7 @@ export function snippetInJson(json: string, sought: SoughtText): string | undefi
 export const mayContain = (json: string, { pattern, hasEscapes }: SoughtText): boolean =>
   hasEscapes || json.includes('\\u') || json.includes('\\/') || pattern.test(json)
 
-/** Every string in a JSON text or in the beginning of one, decoded, keys included. */
+/** The decoded strings, including keys, of a JSON text or of the beginning of one. */
 export function* stringsIn(json: string): Generator<string> {
   let start = json.indexOf('"')
   while (start !== -1) {

@@ -41,10 +41,10 @@ export const newState = (draft: Pick<TraceState, 'name' | 'timestamp' | 'rootSpa
 })
 
 /**
- * Merges one more call into a trace's state, in whatever order calls arrive. `completed` is final. Metadata is merged
- * at the top level: a completing call's fields win over a running call's. Otherwise, the later call wins. Clients
- * always win over telemetry. The duration comes from the first completing call. `leftOut` lists the call's metadata
- * fields that didn't fit.
+ * Merges one more call into a trace's state. Calls may arrive in any order. `completed` is final. Metadata is merged at
+ * the top level: a completing call's fields win over a running call's. Otherwise, the later call wins. Clients always
+ * win over telemetry. The duration comes from the first completing call. `leftOut` lists the call's metadata fields
+ * that didn't fit.
  */
 export function mergeCall(state: TraceState, call: TraceCall): { state: TraceState; leftOut: string[] } {
   const { status, durationMs, completedFields, derivation } = state

@@ -61,7 +61,8 @@ async function end(
 ) {
   const { params, caller, store, now } = context
   const experiment = await requireExperiment(context, params.experimentId)
-  // Otherwise, items that can no longer be found wouldn't become errors, and the gate wouldn't count them.
+  // Fails if the dataset lost the experiment's version. Items that can't be found wouldn't become errors, so the gate
+  // wouldn't count them.
   if (state === 'finished' && experiment.state === 'running' && hasPending(experiment)) await frameOf(store, experiment)
   if (!(await endExperiment(store, experiment, { state, now, by: actorOf(caller) }))) throw conflict(ENDED, '')
   const ended = await findExperiment(store, experiment.id)

@@ -107,8 +107,8 @@ async function changeAlternative(
   const { dataset, parts } = await frameOf(store, experiment)
   const then = (await findHeads(store, dataset, parts, [itemId])).get(itemId)
   const latest = (await findHeads(store, dataset, dataset.parts, [itemId])).get(itemId)
-  // A later decision on the span has replaced the approved output that this output was compared with, and all its
-  // alternatives.
+  // In this case, a later decision on the span has replaced the approved output that this output was compared with,
+  // along with all alternatives to it.
   if (!then || then.valuesSequence !== latest?.valuesSequence) return
   const changed = isAccepted
     ? await addAlternative(store, act, dataset, latest, {

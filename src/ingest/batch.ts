@@ -136,8 +136,8 @@ interface Scope {
 }
 
 /**
- * Records the trace events. Returns the other events, except those that came before the event that created their trace,
- * which get their 404 here.
+ * Records the trace events. Returns the other events, except those that came before the event that created their trace:
+ * each of those gets its 404 here.
  */
 async function storeTraces(events: readonly IndexedEvent[], { store, project, now }: Scope, results: Results) {
   const calls = await mapInTurns(

@@ -23,9 +23,9 @@ export interface Recorded {
 
 /**
  * Merges calls into their traces, and creates the traces if needed. New traces, and completions that repeat the
- * metadata, take one round trip. Otherwise, a second one writes the merged state. If somebody else has written in
- * between, this rereads the trace and retries until it succeeds. Each group must be on a different trace. Returns the
- * results by trace id.
+ * metadata, take one round trip. Otherwise, a second round trip writes the merged state. If somebody else has written
+ * in between, this rereads the trace and retries until it succeeds. Each group must be on a different trace. Returns
+ * the results by trace id.
  */
 export async function recordCalls(
   store: Store,

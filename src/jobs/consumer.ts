@@ -33,8 +33,8 @@ export async function consume(batch: MessageBatch<Job>, env: Env): Promise<void>
 }
 
 /**
- * The delay before a job's next attempt. It grows with each attempt, and is at least as long as the engine's provider
- * asks for.
+ * The delay before a job's next attempt. It grows with each attempt, and is at least as long as the model's provider
+ * asks for, but never longer than `MAX_RETRY_DELAY_SECONDS`.
  */
 function retryDelaySeconds(error: unknown, attempts: number): number {
   const requested = error instanceof JobError ? (error.retryAfterSeconds ?? 0) : 0

@@ -31,8 +31,8 @@ import { boundShards, openUnscopedStore, type UnscopedStore } from '../store/cor
 import { findDuePass, savePass } from '../store/core/sweeps.ts'
 
 /**
- * Brings shards into use: copies the control database's rows that statements on traces read, and then sends new traces
- * to the shards that have all of these rows and aren't full. Does nothing on a deployment with one database.
+ * Brings shards into use: copies the rows of the control database that statements on traces need, and then sends new
+ * traces to the shards that have all of these rows and aren't full. Does nothing on a deployment with one database.
  */
 export async function followShards(env: Env, now: number): Promise<void> {
   const bound = boundShards(env)

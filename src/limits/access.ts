@@ -22,8 +22,8 @@ export const BUSY_LEASE_MS = 3000
  */
 export const MIN_LEASED_LIMIT = 100
 /**
- * The smallest lease is this fraction of a minute's limit. That way, all isolates together make only about four calls a
- * second to the limiter near the limit.
+ * The smallest lease is this fraction of a minute's limit. That way, near the limit, all isolates together make only
+ * about four calls a second to the limiter.
  */
 export const SHARES_PER_MINUTE = 240
 /** How long a denial lasts while leases are outstanding. A lease may be returned at any time. */

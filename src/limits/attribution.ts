@@ -33,7 +33,7 @@ export const MAX_EVIDENCE_VALUE_LEAVES = 1000
 export const MAX_EVIDENCE_LEAVES = 10_000
 /** Items of one list, or fields of one object, that the rules read. */
 export const MAX_EVIDENCE_ITEMS = 200
-/** The path that identifies such a scalar. */
+/** The path that identifies a scalar. */
 export const MAX_EVIDENCE_PATH_LENGTH = 1024
 /**
  * A longer run of letters and digits isn't a word but base64 or the like, and patterns would retry it at each letter.
@@ -88,7 +88,7 @@ export const MODEL_DAILY_LIMIT = 500
 export const MAX_PROMPT_FINDINGS = 50
 /** The name of a step or speaker in the outline of a long run, which has up to `MAX_SUBJECT_SPANS` lines. */
 export const MAX_OUTLINE_NAME_BYTES = 64
-/** The schema of a model's answer lists at most this many spans, or none. OpenAI allows 1,000 enum values in total. */
+/** If there are more spans, the schema of a model's answer lists none. OpenAI allows 1,000 enum values in total. */
 export const MAX_LISTED_SPANS = 50
 /** Quotes from one answer that are looked up. */
 export const MAX_QUOTES = 10

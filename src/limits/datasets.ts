@@ -50,7 +50,7 @@ export const MODEL_RUN_REJECTIONS = 20
 export const MODEL_RUN_PAUSE_MS = 30_000
 /** Tokens that a call uses besides its text: the chat template, and the sentence that asks the model to try again. */
 export const MODEL_CALL_EXTRA_TOKENS = 1024
-/** Results whose counts one statement reads. */
+/** Results to count that one statement reads. */
 export const COUNTED_RESULTS = 2500
 /**
  * The size of the expected and candidate outputs that a model compares. They're never shortened, and the rest of
@@ -87,7 +87,7 @@ export const MAX_FILE_OBJECTS = 900
  */
 export const FILE_STEP_ITEMS = 500
 export const FILE_PART_BYTES = 4 * 1024 * 1024
-/** The same limit for spans that are looked up in their traces. Up to this many spans in each trace are looked at. */
+/** Like `FILE_STEP_ITEMS`, but for spans that are looked up in their traces, up to this many in each trace. */
 export const FILE_STEP_SPANS = 200
 /** A cursor for the next file. It contains the version, the CSV columns, and the last item's step. */
 export const MAX_FILE_CURSOR_LENGTH = 14 * 1024

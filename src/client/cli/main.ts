@@ -33,5 +33,5 @@ process.exitCode = await run(process.argv.slice(2), {
 })
 // If stdin has been read, a terminal or a pipe would keep the process alive.
 process.stdin.destroy()
-// So would a request that the command no longer waits for.
+// A request that the command no longer waits for would also keep the process alive.
 if (stop.signal.aborted) process.exit()

@@ -29,7 +29,7 @@ export function parse(command: Command, argv: readonly string[]): { input: Parse
     profile: textOf(values.profile),
     help: values.help === true,
   }
-  // The help doesn't need any other arguments.
+  // `--help` doesn't need any other arguments.
   if (global.help) return { input: { arguments: {}, options: {}, rest: [] }, global }
   const options = Object.fromEntries(
     Object.entries(command.options).map(([name, spec]) => [name, optionValue(command, name, spec, values)]),

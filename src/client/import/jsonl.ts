@@ -191,11 +191,11 @@ const snakeCased = (fields: Fields | undefined): Fields | undefined =>
     ]),
   )
 
-/** The id of a trace's root in its own project. */
+/** The id of a trace's root in the project that the trace was exported from. */
 const rootOf = (trace: Fields): string | undefined =>
   textOf(listOf(trace.spans).find(span => isEmpty(span.parentSpanId))?.id)
 
-/** Adds the current decision on a span. The import needs its author's email, because the file has only an id. */
+/** Adds the current decision on a span. The file has only the reviewer's id, but the import needs an email. */
 async function addReview(record: Fields, traceId: string, to: Target): Promise<void> {
   const review = fieldsOf(record.review)
   const state = textOf(review?.state)

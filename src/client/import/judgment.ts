@@ -12,7 +12,7 @@ export interface Judgment {
   spanId: string | undefined
   name: string | undefined
   score: Value | undefined
-  /** The score as a word. A source may have it instead of the number. */
+  /** The score as a word, which a source may have instead of a number. */
   label: string | undefined
   comment: string | undefined
   /** What the output should have been. */

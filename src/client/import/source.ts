@@ -81,7 +81,7 @@ export class SpanIndex {
     return this.#traces.get(spanId)
   }
 
-  /** Whether a wanted span hasn't been found yet: the span may come before the judgment that wants it. */
+  /** Whether a wanted span hasn't been found yet, for example because it comes before the judgment that wants it. */
   get isIncomplete(): boolean {
     return [...this.#traces.values()].includes(undefined)
   }
@@ -95,7 +95,7 @@ export class Users {
     this.#emails = emails
   }
 
-  /** The email of a user whom the source identifies by any of these: an id, a name, an email. */
+  /** The email of a user whom the source identifies by an id, a name, or an email. */
   emailOf(...given: readonly (string | undefined)[]): string | undefined {
     for (const name of given) {
       const email = name === undefined ? undefined : this.#emails.get(name)
