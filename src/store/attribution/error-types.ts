@@ -19,7 +19,7 @@ export interface ProjectErrorType extends ErrorType {
 
 /**
  * A project's error types, including disabled ones: the built-in types in the taxonomy's order, then the project's own,
- * oldest first. If `projectKey` is null, only the built-in types, all of them enabled.
+ * oldest first. If `projectKey` is null, these are only the built-in types, all of them enabled.
  */
 export async function listErrorTypes(store: Store, projectKey: number | null): Promise<ProjectErrorType[]> {
   return toErrorTypes(await store.database.batch(errorTypeQueries(store, projectKey)))

@@ -70,7 +70,10 @@ export async function finishAttribution(
   return job?.status
 }
 
-/** Ends a run if nothing has changed, and keeps the last result. Returns the same as `finishAttribution`. */
+/**
+ * Ends a run that found no changes since the last result, and keeps that result. Returns the same as
+ * `finishAttribution`.
+ */
 export async function settleAttribution(
   store: Store,
   claim: Claim,

@@ -7,7 +7,7 @@ import { isLive } from '../traces/live.ts'
 
 /*
  * Jobs that attribute disagreements. A job's row is authoritative; queue messages only point to it. A worker holds a
- * job under a lease with a token and only writes with that token.
+ * job under a lease that has a token, and can write only with that token.
  */
 
 export type AttributionStatus = (typeof ATTRIBUTION_STATUSES)[number]

@@ -82,8 +82,8 @@ export async function renewLease(store: Store, { traceKey, token }: Claim, now: 
 
 /**
  * Releases a job after a failed run. `reason` is shown to users. The job fails permanently if `isFinal` is set or after
- * `MAX_ATTRIBUTION_ATTEMPTS`; otherwise cron retries it after `retryAfterMs` if the queue hasn't. Returns the job's
- * status, or undefined if the job is gone.
+ * `MAX_ATTRIBUTION_ATTEMPTS` attempts. Otherwise, cron retries it after `retryAfterMs`, unless the queue does so first.
+ * Returns the job's status, or undefined if the job is gone.
  */
 export async function releaseLease(
   store: Store,

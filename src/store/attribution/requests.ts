@@ -72,8 +72,8 @@ const requestJobs = ({ database }: Store, ofTraces: SQL | undefined, at: number,
 }
 
 /**
- * Like `requestJobs`, for the traces whose projects attribute automatically. Run it in the batch of the write that
- * causes it.
+ * Like `requestJobs`, for the traces whose projects attribute automatically. Run it in the same batch as the write that
+ * causes the request.
  */
 export const requestAutomaticJobs = (store: Store, ofTraces: SQL, at: number) =>
   requestJobs(store, isLive(store, ofTraces, isAutomatic), at, false)

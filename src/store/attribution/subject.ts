@@ -180,7 +180,7 @@ const toSubjectFeedback = ({
 
 /**
  * Who gave a piece of feedback. A labeler without an email isn't a user, so their feedback belongs to the key, which
- * may act for many people, or to a reviewer. In that case, this returns the labeler's name instead.
+ * may act for many people, or to a reviewer. For such feedback, this returns the labeler's name instead of `userId`.
  */
 const authorOf = (userId: string, labeller: Labeler | null): string =>
   labeller?.name && labeller.email === undefined ? `labeler ${labeller.name}` : userId

@@ -80,7 +80,7 @@ export interface Grouped<Item> {
 
 /**
  * Changes lists of items one after another, each item in its database. A database that doesn't respond is left out of
- * the later lists, so that it only keeps its own items from being changed.
+ * the later lists, so only its own items stay unchanged.
  */
 export class ChangesInEach {
   readonly #silent = new Set<number>()
@@ -115,8 +115,8 @@ export class ChangesInEach {
 }
 
 /**
- * Changes items in each of their databases in parallel. Throws if a database didn't respond, but only after the changes
- * in the others.
+ * Changes items, each in its database, in parallel. Throws if a database didn't respond, but only after the changes in
+ * the others.
  */
 export async function changeEach<Item, Result>(
   grouped: Grouped<Item>,
@@ -129,7 +129,7 @@ export async function changeEach<Item, Result>(
 }
 
 /**
- * Changes items in each of their databases in parallel, and refuses those whose database didn't respond. Throws if none
+ * Changes items, each in its database, in parallel, and refuses those whose database didn't respond. Throws if none
  * responded.
  */
 export async function changeSome<Item>(
@@ -289,7 +289,8 @@ export const sumOf =
 
 /**
  * The time of the oldest of the newest `limit` rows, given the times of the newest rows in each of several databases.
- * Undefined if there aren't more than `limit` rows. Rows with the same time count as one.
+ * Undefined if there aren't more than `limit` rows. Rows may have the same time, so more than `limit` rows may be at or
+ * after the returned time.
  */
 export function oldestOf(times: readonly (readonly number[])[], limit: number): number | undefined {
   const all = times.flat()

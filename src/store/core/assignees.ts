@@ -16,7 +16,7 @@ export type Assignee = string | null
 /** A person that a span is assigned to. */
 export interface Assignment {
   userId: string
-  /** Milliseconds since 1970. Null: no due date. */
+  /** Milliseconds since 1970, or null if there's no due date. */
   dueAt: number | null
 }
 

@@ -35,7 +35,7 @@ export function toClaims({ claimedBy, claimedUntil, moreClaims }: ClaimColumns):
   ]
 }
 
-/** The columns without claims that have ended. */
+/** Removes the claims that have ended from the columns. */
 export function withoutClaims(columns: ClaimColumns, hasEnded: (claim: SpanClaim) => boolean): ClaimColumns {
   const { claimedBy: heldBy, claimedUntil: until } = columns
   const more = toClaims({ ...columns, claimedBy: null }).filter(claim => !hasEnded(claim))

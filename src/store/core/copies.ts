@@ -163,7 +163,9 @@ export async function findLog({ database }: UnscopedStore): Promise<CopyLog> {
   return log ?? { last: 0, firstUncopied: null }
 }
 
-/** The row of `sweeps` in the control database with the number of shards that must have a change. */
+/**
+ * The row of `sweeps` in the control database that stores how many shards must have a change before it leaves the log.
+ */
 const COPIED_SHARDS = 'copied_shards'
 
 /** Keeps changes logged until this many shards have them, even if a Worker still has fewer shards. */

@@ -5,7 +5,9 @@ import { traces } from '../schema/traces.ts'
 
 /** What a trace's model calls used in total. A field is null if no call has a value for it. */
 export interface TraceUse extends Pick<ModelUse, 'usage' | 'costUsd'> {
-  /** The model that wrote the most output tokens; if tied, the one with the most calls, then the first by name. */
+  /**
+   * The model that wrote the most output tokens. If there's a tie, the one with the most calls, then the first by name.
+   */
   model: string | null
 }
 
@@ -17,7 +19,7 @@ export const isModelCall = (span: 'call' | 'below' | 'spans') =>
   sql.raw(`(${span}.model is not null or ${span}.usage is not null or ${span}.cost_usd is not null)`)
 
 /**
- * A value computed over the calls that name a `call` as their parent. Null if there are no such calls. The index stores
+ * A value computed over the calls that name `call` as their parent. Null if there are no such calls. The index stores
  * them side by side.
  */
 const below = (call: 'call' | 'used' | 'spans', value: string) => sql`(

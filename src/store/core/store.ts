@@ -192,7 +192,7 @@ class Databases {
   }
 }
 
-/** Opens a request's store again, with a new deadline, for work that continues past the first one. */
+/** Opens a request's store again, with a new deadline, for work that continues past the first deadline. */
 export const reopenStore = (bindings: StoreBindings, store: Store, deadline: Deadline): Store =>
   openStore(bindings, store.organization, deadline, store).in(store.shard)
 

@@ -58,8 +58,8 @@ const isUnmarked = sql`${countedDays.isChanged} = 0`
 
 /**
  * The statement that schedules days to be counted again. It writes one or two rows for each day that isn't already
- * scheduled. `ofTraces` selects the `project_key` and `timestamp` of the traces that changed. `at once`, which is for
- * explicit deletions, skips the rest period. The amount of counting per minute is still limited.
+ * scheduled. `ofTraces` selects the `project_key` and `timestamp` of the traces that changed. If `when` is `at once`,
+ * as for explicit deletions, the days skip the rest period. The amount of counting per minute is still limited.
  */
 export const markDays = (
   { database }: Pick<Store, 'database'>,

@@ -122,8 +122,8 @@ const endedIn = (state: ReviewOutcome) => sql`sum(${reviews.state} = ${state})`
 const followedFromVotes = sql`sum(${reviews.basis} is 'votes')`
 
 /**
- * The statement that subtracts decisions. Their spans must still exist, because they determine which decisions are in
- * force. It inserts negative counts instead of updating a row, so the sum is correct even if the reviewer is being
+ * The statement that subtracts decisions. Their spans must still exist, because they determine which decisions are
+ * current. It inserts negative counts instead of updating a row, so the sum is correct even if the reviewer is being
  * deleted and the row already has a different reviewer id.
  */
 export const subtractDecisions = (store: Store, isPiece: SQL) =>
@@ -139,8 +139,8 @@ export const subtractDecisions = (store: Store, isPiece: SQL) =>
   )
 
 /**
- * The statement that counts decisions as expired, under the same conditions. The decisions also stay in the other
- * counts.
+ * The statement that counts decisions as expired. As for `subtractDecisions`, their spans must still exist. The
+ * decisions also stay in the other counts.
  */
 export const countExpired = (store: Store, isPiece: SQL) =>
   countDeleted(
@@ -184,15 +184,15 @@ function countDeleted(
 }
 
 /**
- * The statement that subtracts a trace's answer. Its job must still exist, because it determines which answer is in
- * force.
+ * The statement that subtracts a trace's answer. Its job must still exist, because it determines which answer is
+ * current.
  */
 export const subtractAnswers = (store: Store, isPiece: SQL) =>
   updateAnswerDay(store, { answers: sql`${answerDays.answers} - 1` }, isPiece)
 
 /**
- * The statement that counts a trace's answer as expired, under the same condition. The answer also stays in the other
- * count.
+ * The statement that counts a trace's answer as expired. As for `subtractAnswers`, the trace's job must still exist.
+ * The answer also stays in the other count.
  */
 export const expireAnswers = (store: Store, isPiece: SQL) =>
   updateAnswerDay(store, { expired: sql`${answerDays.expired} + 1` }, isPiece)

@@ -157,9 +157,9 @@ const isInState = (state: ExperimentState, now: number): SQL =>
 
 /**
  * Ends an experiment that still accepts results, along with the model's run of it. Returns whether the experiment is
- * now in the given state. The tally is stored later, by the first request that needs it. No result can change it from
- * now on. If the service ends the experiment, `reason` says why. Otherwise, `by` says who ends it. If `isByRun` is
- * true, the run ends its own job.
+ * now in the given state. No result can change the tally from now on. The first request that needs the tally stores it.
+ * If the service ends the experiment, `reason` says why. Otherwise, `by` says who ends it. If `isByRun` is true, the
+ * run ends its own job.
  */
 export async function endExperiment(
   store: Store,

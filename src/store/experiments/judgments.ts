@@ -134,7 +134,7 @@ export async function countUnanswered({ database }: Store, { key }: ExperimentRe
   return row?.count ?? 0
 }
 
-/** How many outputs a model judged to be the same or different, grouped by a person's decisions on them. */
+/** How many outputs a model judged to be the same or different, grouped by people's decisions on them. */
 export interface AgreementCounts {
   sameAccepted: number
   sameRejected: number

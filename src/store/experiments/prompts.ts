@@ -6,8 +6,8 @@ import type { Store } from '../core/store.ts'
 import { textVersions, versionedTexts } from '../schema/texts.ts'
 
 /**
- * The id of a step's prompt version, or of its active version if `versionId` is null, and its `outputSchema` as JSON or
- * null. Undefined if the step has no such version.
+ * The id of a step's prompt version (the active one if `versionId` is null), and the version's `outputSchema` as JSON
+ * or null. Undefined if the step has no such version.
  */
 export async function findStepVersion(
   store: Store,

@@ -580,6 +580,6 @@ async function findGone(store: Store, heads: readonly ItemHead[]): Promise<strin
   return heads.flatMap(({ id, traceId }) => (traceId !== null && !live.has(traceId) ? [id] : []))
 }
 
-/** Whether a row is the experiment's own. */
+/** Whether a row of `experiments` is the given experiment's. */
 const isThis = ({ organization }: Store, { key }: ExperimentRecord) =>
   and(eq(experiments.key, key), eq(experiments.organizationKey, organization.key))

@@ -10,7 +10,7 @@ import { recordActivation, recordRollback } from '../texts/prompt-events.ts'
 import { readWatches, type Watch, type Watched, type WatchLook } from '../texts/watch.ts'
 import { isGateOf, stepOfPrompt } from './gates.ts'
 
-/** When watches are followed, and by which request or run. */
+/** The time at which watches are followed, and the id of the request or run that follows them. */
 interface Occasion {
   at: number
   requestId: string

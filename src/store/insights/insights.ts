@@ -52,8 +52,8 @@ type Insights = Awaited<ReturnType<typeof readDatabase>>
 
 /**
  * A project's counts for a range of days. Each list has at most `MAX_INSIGHT_ROWS` rows. Outputs are counted by the day
- * of their trace, everything else by the day of the decision or answer. Takes one round trip, the cost of which doesn't
- * depend on the number of traces, and a second one if an API key that acts for no user has reviewed outputs.
+ * of their trace, everything else by the day of the decision or answer. Takes one round trip, or two if an API key that
+ * acts for no user has reviewed outputs. The cost doesn't depend on the number of traces.
  */
 export async function readInsights(store: Store, project: Project, days: DayRange) {
   const sums = sumInsights(await readShards(store, shard => readDatabase(shard, project, days)))

@@ -201,7 +201,7 @@ export async function saveAnswer(store: Store, job: ModelJob, answer: Suggestion
   return saved !== undefined
 }
 
-/** Deletes the record of who requested a version once the version is added, because the audit log says so too. */
+/** Deletes the record of who requested a version once the version is added, because the audit log also has it. */
 export async function closeRequest({ database }: Store, versionId: string): Promise<void> {
   await database
     .update(promptSuggestions)

@@ -46,9 +46,9 @@ export async function findCommentPlace(store: Store, spanId: string): Promise<Co
 }
 
 /**
- * Adds a comment. Does nothing if its author has already added it with the same id. `taken`: different feedback already
- * has the id. `trace_missing`: the trace was deleted in the meantime. A negative comment may request an attribution of
- * the trace.
+ * Adds a comment. Does nothing if its author has already added it with the same id. Returns `taken` if different
+ * feedback already has the id, or `trace_missing` if the trace was deleted in the meantime. A negative comment may
+ * request an attribution of the trace.
  */
 export async function addComment(
   store: Store,
@@ -180,8 +180,8 @@ export async function deleteComment(
 }
 
 /**
- * The statement that updates the trace's `updatedAt`, unless the commented span is veiled. Otherwise, the change would
- * reveal to others that there is a comment.
+ * The statement that updates the trace's `updatedAt`, unless the commented span is veiled, because the change would
+ * then reveal to others that there is a comment.
  */
 const touchTrace = (store: Store, ofTrace: SQL | undefined, isThis: SQL | undefined, at: number) =>
   touchTraces(

@@ -21,7 +21,7 @@ import { type TracePlace, WALK_START, walkTraces } from '../traces/trace-walk.ts
 interface Walk {
   organizationKey: number
   startedAt: number
-  /** The database that the walk has reached. 0 if it's missing. */
+  /** The number of the database that the walk has reached. A missing number means 0. */
   shard?: number
   place: TracePlace
 }

@@ -178,8 +178,8 @@ async function findEdges(store: Store, project: Project, query: QueueQuery): Pro
 
 /**
  * The traces that may have something to review, in parts that an index keeps in order: open traces and, if the query
- * asks for them or the policy has changed since, traces that the policy left out. If the query includes spans that
- * aren't steps of a pipeline, these are all traces, because such spans don't keep a trace open.
+ * asks for them or the policy has changed in the meantime, traces that the policy left out. If the query includes spans
+ * that aren't steps of a pipeline, these are all traces, because such spans don't keep a trace open.
  */
 export const searchedTraces = (
   { key }: Project,

@@ -137,7 +137,7 @@ export async function findReviewSubjects(
         reviewers: sql<number>`${policy.reviewers}`.as('reviewers'),
         isBlind: sql<number>`${policy.isBlind}`.as('isBlind'),
         sample: sql<number>`${policy.sample}`.as('sample'),
-        // The first vote isn't compared with any others.
+        // The first vote isn't compared with any others, so it doesn't need the evaluator.
         evaluator: sql<string | null>`iif(${spans.voteNumber} = 0, null, (
           select ${datasetSettings.evaluator} from ${datasetSettings} where ${datasetSettings.projectKey} = ${traces.projectKey}
             and ${isStep(traces.projectKey, datasetSettings.stepId, spans.stepId)} limit 1))`.as('evaluator'),

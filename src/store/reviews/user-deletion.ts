@@ -37,7 +37,7 @@ type Deletion = typeof userDeletions.$inferSelect
 
 /** The progress of a pass: a database, and a place in it. */
 type Progress = Place & {
-  /** The database's number. 0 if it's missing. */
+  /** The database's number. A missing number means 0. */
   shard?: number
 }
 

@@ -119,7 +119,10 @@ export async function addVotes(store: Store, act: Act, drafts: readonly VoteDraf
   return stored
 }
 
-/** The statements that record the events of new disputes, for the batch that stores them, before it does. */
+/**
+ * The statements that record the events of new disputes. Run them in the same batch as the statements that store the
+ * disputes, but before those.
+ */
 function recordDisputes(store: Store, drafts: readonly VoteWithReview[], act: Act) {
   const disputed = Map.groupBy(
     drafts.filter(({ isDisputed }) => isDisputed),
@@ -131,7 +134,7 @@ function recordDisputes(store: Store, drafts: readonly VoteWithReview[], act: Ac
     const data = { spanId: spans.id, stepId: readStepId(sql`${projectKey}`, spans.stepId) }
     // The last voter's id would reveal how the others voted.
     const event = { id: row.eventId, traceKey: spans.traceKey, subjectId: spans.id, actorId: null, at: act.at, data }
-    // Not by its time: two votes on one span can have the same millisecond.
+    // This doesn't compare times, because two votes on one span can have the same millisecond.
     const isKnown = sql`exists (select 1 from ${disputes}
       where ${disputes.traceKey} = ${spans.traceKey} and ${disputes.spanId} = ${spans.id})`
     return recordEvents(
@@ -260,7 +263,7 @@ function followVotes(store: Store, act: Act, drafts: readonly VoteWithReview[]) 
   ] as const
 }
 
-/** The drafts whose votes are stored, until their spans' numbers of votes advance. */
+/** Selects the drafts whose votes are stored. Finds none once their spans' numbers of votes have advanced. */
 const castBy = (drafts: readonly VoteWithReview[], act: Act): SQL =>
   sql`${PLACES.from(PLACES.encodeAll(drafts.map(placeOf)))} cross join ${votes} cross join ${spans}
     where ${isCast(PLACES.row, act)} and ${isUnchanged(PLACES.row)}`

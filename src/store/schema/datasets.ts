@@ -15,7 +15,7 @@ export const datasets = sqliteTable(
     organizationKey: integer('organization_key').notNull(),
     /** UUIDv5 of `dataset:<stepId>` in the project. */
     id: text('id').notNull(),
-    /** The number of the last entry. A version of the dataset is identified by the number of its last entry. */
+    /** The number of the last entry. A version of the dataset is identified by the number of the last entry in it. */
     sequence: integer('sequence').notNull(),
     accepted: integer('accepted').notNull(),
     corrected: integer('corrected').notNull(),

@@ -5,7 +5,7 @@
 
 /**
  * - `trace`: the rows are in their trace's database, because they're written together with changes to the trace.
- * - `control`: the rows are in the control database. There is only one.
+ * - `control`: the rows are in the control database, of which there is only one.
  * - `copied`: the rows in the control database are authoritative. Each trace database has a copy of them, which
  *   statements on traces can read.
  * - `every`: each database has its own rows, which are written together with the rows that they belong to.

@@ -34,7 +34,7 @@ export const spans = sqliteTable(
     outputRef: text('output_ref'),
     /** Changes whenever `output` does. A reviewer's `If-Match` is compared with it. */
     outputRevision: text('output_revision'),
-    /** Whether a null output arrived as well. If so, only folding shows whether the span has an output. */
+    /** Whether a null output arrived. If a non-null one did too, only folding shows whether the span has an output. */
     hasNullOutput: integer('has_null_output', { mode: 'boolean' }).notNull().default(false),
     /** The number of its decisions in `reviews`. The last one is current. */
     reviewNumber: integer('review_number').notNull().default(0),

@@ -74,7 +74,7 @@ export const webhookEvents = sqliteTable(
     traceKey: integer('trace_key'),
     /** The id of the event's subject: a review, feedback, a span, and so on. */
     subjectId: text('subject_id').notNull(),
-    /** Who caused it: a user's id, or the id of a key that has no user. Null: the service. */
+    /** Who caused it: a user's id, or the id of a key that acts for no user. Null: the service. */
     actorId: text('actor_id'),
     at: integer('at').notNull(),
     /** The rest of the payload, as a JSON object that contains only ids and enum values. */

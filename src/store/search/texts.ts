@@ -203,7 +203,7 @@ export function findIn(texts: SpanTexts, read: ReadTexts, sought: SoughtText): F
   const snippet = inJson(output)
   add('output', snippet)
   const approvedSnippet = inJson(approved)
-  // An output that was accepted unchanged would be shown twice.
+  // Without this check, an output that was accepted unchanged would be shown twice.
   if (approvedSnippet !== snippet) add('approvedOutput', approvedSnippet)
   const state = stateOf(texts, read)
   for (const [key, { text }] of state) add('state', snippetIn(key, sought) ?? snippetInJson(text, sought))

@@ -24,7 +24,7 @@ export interface LocatedSpan extends SpanDetail {
 }
 
 /**
- * Finds a span of a live trace, with as much of its values as fits in a response. Takes one round trip, more if the
+ * Finds a span of a live trace, with as much of its values as fits in a response. Takes one round trip, or more if the
  * span is a root that shows another span's correction, suggestions, or votes, and R2 reads for large values.
  */
 export const findSpan = (store: Store, id: string): Promise<LocatedSpan | undefined> =>

@@ -29,8 +29,8 @@ export interface ShownVotes {
   isDisputed: boolean
   /**
    * How many reviewers have to vote, or had to: the number that the policy required at the time of the first vote. Null
-   * if nobody has voted, or if a blind policy hides whether anybody has. In that case, a number from an earlier policy
-   * would reveal that others have voted, even if the viewer has voted too.
+   * if nobody has voted, or if a blind policy hides whether anybody has: even if the viewer has voted too, a number
+   * from an earlier policy would reveal that others have voted.
    */
   reviewers: number | null
 }
