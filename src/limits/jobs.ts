@@ -27,7 +27,9 @@ export const RETENTION_STEPS = 8
 export const RETENTION_PASS_MS = 3_600_000
 /** How long a trace known only from telemetry waits for its root after its last span. */
 export const ROOT_WAIT_MS = 10 * 60_000
-/** The same if a span's parent is in another process, which may send its spans elsewhere or not at all. */
+/**
+ * How long such a trace waits if a span's parent is in another process, which may send its spans elsewhere or never.
+ */
 export const REMOTE_ROOT_WAIT_MS = 60_000
 /** Traces without a root that one closing step completes, and steps of one cron run. */
 export const CLOSED_TRACES = 500
@@ -62,8 +64,8 @@ export const DELETION_EXPERIMENTS = 100
 export const DELETION_EVENTS = 500
 export const DELETION_STEPS = 30
 /**
- * After this long, no isolate accepts a revoked key or remembers a deleted project. The deletion of a user or project
- * then looks again for rows that were written in the meantime.
+ * This long after a deletion, no isolate still accepts a revoked key or uses a cached copy of a deleted project. The
+ * deletion of a user or project then looks again for rows that were written in the meantime.
  */
 export const DELETION_SETTLE_MS = KEY_STALE_MS + 60_000
 /** Traces of a deleted project that one step deletes: as many as fit in one call to the queue. */
@@ -100,7 +102,8 @@ export const MAX_COUNTED_VERSIONS = 600
 export const COUNT_LEASE_MS = 60_000
 /**
  * How long a day waits for its next count: 5 seconds per trace, between 5 minutes and an hour. This keeps reads well
- * below the free plan's 5 million rows a day for as many traces as its other limits allow, in any number of projects.
+ * below the free plan's 5 million rows a day for as many traces as that plan's other limits allow, in any number of
+ * projects.
  */
 export const COUNT_REST_PER_TRACE_MS = 5000
 export const MIN_COUNT_REST_MS = 5 * 60_000
@@ -119,7 +122,7 @@ export const FOLLOWED_PROMPTS = 5
 /** Prompts and knowledge docs among which one cron run looks for those prompts. */
 export const SCANNED_TEXTS = 200
 
-/** How long one cron run waits for a shard while it copies, and for one attempt at a call. */
+/** How long one cron run waits for a shard that it copies to: in total, and for one attempt at a call. */
 export const FOLLOW_DEADLINE_MS = 60_000
 export const FOLLOW_ATTEMPT_MS = 10_000
 /**

@@ -27,7 +27,7 @@ export const MAX_SPAN_BYTES = 16 * 1024 * 1024
 export const MAX_SPAN_VALUES = 20_000
 /**
  * In responses with previews, metadata and the state sent with a span are complete up to these sizes. The row of a
- * state in R2 keeps `KEPT_BYTES` of it, so a few of these fit.
+ * state in R2 keeps `KEPT_BYTES` of it, so a few such states fit.
  */
 export const MAX_BRIEF_METADATA_BYTES = 1024
 export const MAX_BRIEF_STATE_BYTES = 16 * 1024
@@ -46,8 +46,8 @@ export const MAX_SOURCE_LEAVES = 10_000
 /** Spans of a trace that may come before an output: as many as a response with a trace lists. */
 export const MAX_SOURCE_CANDIDATES = 20_000
 /**
- * How many of those spans are read. Spans that retrieve, and the nearest ones, come first. Their values fit in one
- * page.
+ * How many of those spans are read: first the root and the output's other ancestors, then spans that retrieve, then the
+ * latest ones. The values of this many spans fit in one page.
  */
 export const MAX_SOURCE_SPANS = 12
 /** Chunks in a response, and the bytes of each. The inbox loads the next items' chunks in advance. */

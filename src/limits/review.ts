@@ -7,7 +7,10 @@ export const MAX_OWN_VIEWS = 100
 export const MAX_SHARED_VIEWS = 200
 /** A view's URL query. Browsers and proxies handle URLs up to this length. */
 export const MAX_VIEW_QUERY_LENGTH = 2000
-/** Outputs that a review call reads, parses, and hashes at once, at least one. Bounds an isolate's memory. */
+/**
+ * Bytes of outputs that a review call reads, parses, and hashes at once. Bounds an isolate's memory. One output always
+ * fits.
+ */
 export const MAX_JUDGED_BYTES_AT_ONCE = 8 * 1024 * 1024
 /** Agents that may suggest a decision on one span. */
 export const MAX_SUGGESTIONS = 10

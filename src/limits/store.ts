@@ -2,9 +2,9 @@
 
 /** Values with larger JSON go to R2. A D1 row costs less than an R2 put, but D1's 10 GB fill up first. */
 export const INLINE_BYTES = 8 * 1024
-/** How much of a value in R2 its row keeps, so that it can be shown without fetching the value. */
+/** How much of a value in R2 is also kept in its row, so that a preview can be shown without fetching the value. */
 export const PREVIEW_BYTES = 256
-/** How much of a trace's value in R2 its row keeps, so that a search by text can look at it. */
+/** How much of a trace's value in R2 is also kept in its row, so that a search by text can look at it. */
 export const KEPT_BYTES = 4 * 1024
 /** Concurrent R2 calls. A Worker has 6 connections. */
 export const MAX_PARALLEL_CALLS = 6
@@ -14,7 +14,7 @@ export const MAX_ARRAY_BYTES = 1_500_000
 export const STORE_DEADLINE_MS = 4000
 /** One attempt at a D1 or R2 call. A second one fits within the deadline. */
 export const STORE_ATTEMPT_MS = 1800
-/** The same for an export, which may write thousands of rows. Exporters wait 10 s. */
+/** Both limits for an export, which may write thousands of rows. Exporters wait 10 s. */
 export const EXPORT_DEADLINE_MS = 8000
 export const EXPORT_ATTEMPT_MS = 4500
 /** How long a request waits to refresh a key that this isolate has cached. After that, it uses the cached result. */
@@ -63,6 +63,7 @@ export const EPOCH_SETTLE_MS = 60_000
 export const MAX_SHARD_BYTES = 8_000_000_000
 export const EMPTIED_SHARD_BYTES = 7_000_000_000
 /**
- * A project's epochs that have different shards. A trace may be in as many databases, and reading it queries them all.
+ * A project's epochs that have different shards. A trace may be in that many databases, and reading it queries them
+ * all.
  */
 export const MAX_EPOCHS = 30

@@ -76,8 +76,8 @@ export const MAX_EVENT_VALUE_BYTES = 64 * 1024
 /** Characters in one piece of text in a Slack message. Slack allows 3,000 in a section. */
 export const MAX_SLACK_TEXT_LENGTH = 1000
 /**
- * Problems that have a candidate and whose states one cron step reads, in several round trips each, and the number of
- * projects that they may come from.
+ * Problems with a candidate whose states one cron step reads, in several round trips each, and the number of projects
+ * that they may come from.
  */
 export const NOTICED_PROBLEMS = 5
 export const NOTICED_PROJECTS = 5

@@ -89,8 +89,8 @@ interface Deletion {
 }
 
 /**
- * Deletes those of one database's traces that the caller may delete. Returns a function that throws for any other
- * trace: 403 if the caller's key can't access its project, else 404.
+ * Deletes the traces with these ids that are in one database, if the caller may delete them. Returns a function that
+ * throws for an id whose trace wasn't deleted: 403 if the caller's key can't access the trace's project, else 404.
  */
 async function removeTraces(
   { caller, store, act, enqueue }: Deletion,

@@ -54,7 +54,7 @@ class Fitting {
     return Array.isArray(value) ? fittedItems.map(([, item]) => item) : Object.fromEntries(fittedItems)
   }
 
-  /** How many of these children fit, with at least `MIN_VALUE_BYTES` each. */
+  /** How many of these children fit if each gets `MIN_VALUE_BYTES`, or its own size if that's smaller. */
   #fittingCount(children: readonly Child[], maxBytes: number): number {
     let bytes = 0
     for (const [index, { item, overhead }] of children.entries()) {

@@ -81,7 +81,7 @@ const hasField = (schema: object | undefined, name: string): boolean =>
 
 const isRecord = (value: unknown): value is object => typeof value === 'object' && value !== null
 
-/** Whether a call lacks the project that it has to name because the caller's key isn't limited to one project. */
+/** Whether a call names no project although it has to. A caller whose key is limited to one project never has to. */
 export const lacksProject = (tool: Tool, sent: JsonObject, { project }: Pick<Caller, 'project'>): boolean =>
   takesProject(tool) && !project && (sent.project ?? null) === null && (tool.needsProject?.(sent) ?? true)
 
@@ -105,7 +105,7 @@ export function describeTool(tool: Tool) {
   }
 }
 
-/** Kept short, because every conversation contains it once per tool. */
+/** The schema is short, because every conversation contains it once per tool. */
 const OUTPUT = {
   type: 'object' as const,
   properties: { notice: { type: 'string' }, data: {}, shortened: { type: 'array' } },

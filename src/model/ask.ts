@@ -39,7 +39,10 @@ export interface Asking {
   settleCall?: (usage: Usage) => void
 }
 
-/** A model's answer. Its costs are null if the provider didn't report them for every call, or if no price is set. */
+/**
+ * A model's answer. The token counts are null if the provider didn't report them for every call. `costUsd` is then
+ * null, too, as it is if no prices are set.
+ */
 export interface Asked<Answer> {
   answer: Answer
   cost: { inputTokens: number | null; outputTokens: number | null; costUsd: number | null }

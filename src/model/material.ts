@@ -69,11 +69,12 @@ export function newLine(
 }
 
 /**
- * Chooses how much of each item to show within `maxTokens`: everything, if it fits. Otherwise shows an outline of all
- * items that have one, with the longest quotes that fit in half the space, because a cause can be anywhere. Then it
- * shows the items of each rank in full, or else truncates the values of all of them to the same size, so that they take
- * two thirds of the remaining space and leave the rest for the next ranks. If a rank doesn't fit even as previews, only
- * the nearest items become previews. `outlinedAs` is the plural of what the outlines are about.
+ * Chooses how much of each item to show within `maxTokens`. If everything fits, shows all items in full. Otherwise,
+ * first shows an outline of every item that has one, because a cause can be anywhere. The outlines have the longest
+ * quotes with which they fit in half the space. Then goes through the ranks: shows all items of a rank in full or, if
+ * they don't fit, truncates all their values to the same size, which leaves a third of the remaining space for the next
+ * ranks. If they don't fit even at the smallest size, shows only the nearest items, at that size. `outlinedAs` is the
+ * plural of what the outlines are about.
  */
 export function* fitMaterial(items: readonly Item[], maxTokens: number, outlinedAs = 'steps'): Work<Material> {
   const shown = new Map<Item, { line: Line; level: number; cost: number }>()

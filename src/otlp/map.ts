@@ -288,8 +288,8 @@ function errorOf(reader: SpanReader): JsonObject | undefined {
 }
 
 /**
- * The prompt of a model call or a prompt span. Spans around them repeat the prompt, so those copies are ignored. Only
- * our own attribute is used on every span.
+ * The prompt of a model call or a prompt span. Spans around them repeat the prompt, so those copies are ignored. Our
+ * own attribute, however, is used on every span.
  */
 function promptOf(
   readings: Readings,
@@ -299,7 +299,7 @@ function promptOf(
   const own = readings.of(countersign)?.prompt
   if (own) return own
   const parts = [prompt?.id, prompt?.name, prompt?.version]
-  // A longer id or name can't match anything. It stays in the metadata.
+  // An id or name above the limit can't match anything. It stays in the metadata.
   if (parts.some(part => typeof part === 'string' && part.length > MAX_NAME_LENGTH)) return undefined
   return kind === 'llm' || kind === 'prompt' ? prompt : undefined
 }

@@ -2,8 +2,8 @@ import { MAX_SHARING_DEPTH } from '../limits.ts'
 import type { ExportedSpan } from '../store/spans/exported-spans.ts'
 
 /**
- * Offers each text in a trace for review once. If an agent or a call only passes on what a call below it returned, it
- * becomes `as_root`: it's offered only if it's the root, and for roots, the store compares texts. This function sees
+ * Offers each text in a trace for review once. A span that only passes on the text of a span below it becomes
+ * `as_root`: it's offered only if it's the root, and the store itself compares the texts of roots. This function sees
  * only one export, but a client sends a wrapper right after the span that it wraps.
  */
 export function offerOnce(spans: readonly ExportedSpan[]): ExportedSpan[] {

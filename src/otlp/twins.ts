@@ -103,8 +103,8 @@ const isStreamedAnswer = ({ source, attributes }: TelemetrySpan): boolean =>
 const ANSWER = ['gen_ai.output.messages', 'gen_ai.response.finish_reasons', 'response_data']
 
 /**
- * The answers to streamed calls. Each goes to the first call with the same request that has no answer yet. Adds to
- * `repeated`.
+ * The answers to streamed calls. Each goes to the first call with the same request that has no answer yet. Adds the
+ * answers' records to `repeated`.
  */
 function answersOf(
   spans: readonly TelemetrySpan[],

@@ -19,7 +19,8 @@ interface Lease extends Grant {
 /**
  * One key's tokens in one isolate. Spends the tokens of its lease, and requests the next lease from the key's Durable
  * Object once they're used up or 10 seconds old. A denial lasts until a token may be free. A busy isolate requests
- * twice as many tokens as it last spent; any other isolate requests as many as it spent.
+ * twice as many tokens as it last spent; any other isolate requests as many as it spent, but at least
+ * `FIRST_LEASE_TOKENS`.
  */
 export class Tokens {
   #lease: Lease | undefined

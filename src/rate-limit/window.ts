@@ -53,8 +53,9 @@ export interface Grant {
 /**
  * Decides how many tokens to grant. At most `limit` tokens are spent in any period of 60 seconds. Tokens are counted by
  * the second, and a second is forgotten only once all of it is more than 60 seconds old, so a token may become free up
- * to a second late. Until a lease is returned, all of its tokens are treated as spent at its very end. Once it's
- * returned, the tokens spent from it are treated as spent now.
+ * to a second late. Until a lease is returned, all of its tokens are treated as spent at the lease's very end. Once
+ * it's returned, only the tokens that were really spent count. They're treated as spent when the lease was returned or
+ * when it ended, whichever came first.
  */
 export function grant(count: Count, { limit, tokens, returned }: Ask, nowMs: number): { grant: Grant; count: Count } {
   // Old tokens must not become valid again if the clock is set back.

@@ -142,8 +142,8 @@ export const spanListFilters = {
 }
 
 /**
- * The filters that can't be combined with a problem. Its cases already determine their values, or they don't apply to
- * cases that an engine found.
+ * The filters that can't be combined with a problem, because a problem's cases already determine their values, or
+ * because they don't apply to cases that an engine found.
  */
 const UNLIKE_PROBLEMS = ['stepId', 'promptVersionId', 'decision', 'errorType', 'reviewerId', 'watchedPromptId'] as const
 

@@ -33,17 +33,17 @@ export interface Directed {
   subject: ReviewSubject
   /** The named span, if it's a root that is reviewed with `subject`. */
   root: ReviewSubject | undefined
-  /** The root that shows the decision, which must fit the root's form. */
+  /** The root that shows the span's review, unless the approved output can't be written in the root's form. */
   sharingRoot: ReviewSubject | undefined
-  /** The span that the named root is reviewed with, if the correction can't be written in its form. */
+  /** The span that the named root is reviewed with, if the correction can't be written in that span's form. */
   formless: ReviewSubject | undefined
   /** What the request's `ifMatch` is compared with. */
   revision: string
 }
 
 /**
- * The other span that a request concerns, if it's among the subjects: the one that a root is reviewed with, or the root
- * that shows the span's review.
+ * The other span that a request concerns, if it's among the subjects: the span that a root is reviewed with, or the
+ * root that shows the span's review.
  */
 export const partnerOf = ({ spanId }: ReviewRequest, { subjects }: ReviewSubjects): ReviewSubject | undefined =>
   subjects.get(partnerId(subjects.get(spanId)) ?? '')

@@ -27,7 +27,7 @@ export interface Decided {
   subject: ReviewSubject
   /** The approved output, or null. */
   approved: StoredValue | null
-  /** Its JSON, if it's a correction. */
+  /** The approved output's JSON, if it's a correction. */
   correction: string | undefined
   /** The root that's reviewed with the span. */
   root: ReviewSubject | undefined

@@ -122,7 +122,7 @@ export const postReviews = endpoint({
   path: '/api/reviews',
   summary: 'Review many spans at once',
   description:
-    "Each span gets its own result. Values over 256 bytes are shown as previews. As with a single span, a decision may be a vote. A key that acts as an agent only suggests decisions. A person's key with the manage scope can import decisions that users made elsewhere, with `source`, `by`, and `at`. An import never replaces a decision from the same time or later. The result's `import` is `added`; `repeated` if the span already has this decision; or `outdated` if its decision is from that time or later. Imports don't request attributions.",
+    "Each span gets its own result. Values over 256 bytes are shown as previews. As with a single span, a decision may be a vote. A key that acts as an agent only suggests decisions. A person's key with the manage scope can import decisions that users made elsewhere, with `source`, `by`, and `at`. An import never replaces a decision from the same time or later. The result's `import` is `added`; `repeated` if the span already has this decision; or `outdated` if the span has another decision from that time or later. Imports don't request attributions.",
   scope: 'review',
   body: v.strictObject({
     reviews: v.pipe(

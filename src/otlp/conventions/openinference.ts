@@ -245,7 +245,9 @@ function completed(conversation: JsonObject, span: SpanReader, kind: StepKind | 
   return { messages: messages.map((message, index) => (isEmpty(message) ? (request[index] ?? null) : message)) }
 }
 
-/** The requested fields of objects that were sent item by item, each nested another level under `name`. */
+/**
+ * The requested fields of objects that were sent item by item. `name` comes between an object's index and its fields.
+ */
 function itemsBelow(span: SpanReader, prefix: string, name: string, fields: RegExp): JsonObject[] {
   if (!span.hasBelow(prefix)) return []
   const entries: [string, Json][] = []

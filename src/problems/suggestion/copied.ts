@@ -42,7 +42,9 @@ const wordsOf = (text: string): string[] =>
     .toLowerCase()
     .match(WORDS) ?? []
 
-/** The runs of words to look for. A shorter clause with at least two words is one run. */
+/**
+ * The runs of words to look for. A clause that's too short for a run is a run of its own if it has at least two words.
+ */
 function* runsOf(text: string): Generator<string> {
   const words = wordsOf(text)
   for (let end = MIN_COPIED_WORDS; end <= words.length; end++) yield words.slice(end - MIN_COPIED_WORDS, end).join(' ')

@@ -66,9 +66,9 @@ export async function saveNewShards({ database }: UnscopedStore, shards: readonl
 const CHANGES = rowSet(['before', 'after'])
 
 /**
- * Finds the next projects after a key that need an epoch, and gives them an epoch with these shards. Returns the last
- * project's key, or null if there are no more. Safe to run twice or concurrently, because a change is based on the
- * epochs that it replaces. A write changes nothing if it takes effect too late for every isolate to know about the
+ * Looks at the next projects after the key `after`, and gives those that need one an epoch with these shards. Returns
+ * the last project's key, or null if there are no more. Safe to run twice or concurrently, because a change is based on
+ * the epochs that it replaces. A write changes nothing if it takes effect too late for every isolate to know about the
  * epoch in time.
  */
 export async function placeProjects(

@@ -87,7 +87,7 @@ export async function saveReviewPolicy(
         target: reviewPolicies.projectKey,
         set: { ...rules, updatedAt: act.at, ...newPass(act.at) },
       }),
-    // A row keeps the name that the policy was set under or, for a renamed step, the one that pipelines send, so the
+    // A row keeps the name under which the policy was set or, for a renamed step, the name that pipelines send. So the
     // step keeps the policy if it gets its old name back.
     database
       .insert(reviewPolicySteps)
