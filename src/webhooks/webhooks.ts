@@ -200,7 +200,8 @@ export const updateWebhook = endpoint({
   if (url !== undefined) requireUrl(url, request, runtime.env)
   const sealed = await unsealIfPossible(key, before.id, before.sealed)
   const isMoved = url !== undefined && url !== sealed?.url
-  // A secret that can't be read is lost. Nobody sees the new one, so managers have to replace it afterward.
+  // A secret that can't be read is lost, and a new one takes its place. No response shows the new secret, so managers
+  // have to replace it afterward.
   const secrets = sealed ?? { secret: makeWebhookSecret(), oldSecret: null }
   const after = await saveWebhook(store, act, before, {
     ...changes,
@@ -219,7 +220,7 @@ export const deleteWebhook = endpoint({
   path: '/api/webhooks/{webhookId}',
   summary: 'Delete a webhook',
   description:
-    'Nothing more is sent to it, except for deliveries that are already in progress. Its deliveries are deleted: most of them right away, the rest within an hour or so.',
+    'Nothing more is sent to the webhook, except for deliveries that are already in progress. Its deliveries are deleted: most of them right away, the rest within an hour or so.',
   scope: 'manage',
   params: v.object({ webhookId: Uuid }),
   responses: { 200: v.object({ id: Uuid }) },

@@ -175,7 +175,7 @@ describe('a hostile trace', () => {
     Object.fromEntries(Array.from({ length: count }, (_, index) => write(index)))
 
   // Without bounds, the comparison threw an error or took minutes in each of these cases. The suite's timeout catches
-  // that.
+  // the slow cases.
   it.for<[string, SubjectDraft]>([
     ['an endless email address', inAnswer(`@ ${'a'.repeat(LENGTH)}`, 'fine')],
     ['a link made of dots', inAnswer(`https://${'.'.repeat(LENGTH)}x`, 'fine')],

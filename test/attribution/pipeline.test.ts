@@ -560,7 +560,7 @@ describe('a job', () => {
     await askAsync(withMessages().bindings)
     let isHeld = false
     const bindings = wrapBindings(async (binding, call) => {
-      // The third call comes right after the claim. Later calls find no trace, or only part of it.
+      // This is the first call after the claim. It and later calls find no trace, or only part of it.
       if (binding === 'DB' && !isHeld && (await stored()).job?.lease_token) {
         isHeld = true
         await org.bearer(withMessages().bindings).delete(`/api/traces/${id}`)

@@ -263,7 +263,7 @@ async function newAnswerable(org: Org, { prompt }: World, adjudicator: Client) {
     )
     .bind(problem.id, prompt.versionId, prompt.id, org.project.id)
     .run()
-  /** The engine answers, and a suggestion uses the output that it blames. */
+  /** The engine answers, and a suggestion uses the output that the engine blames. */
   const answer = async () => {
     await addAnswer(org, named.id, { errorType: 'reasoning_error' })
     await addAnswer(org, corrected.id, { errorType: 'reasoning_error', spanId: correctedId })

@@ -51,7 +51,7 @@ describe.skipIf(isSharded)('platform calls', () => {
         return [anExportedSpan({ traceId, spanId: rootId, ...fields }), ...children]
       })
       const exported = anExport(traces.flat(), {})
-      // A root takes one fewer row, and a trace without metadata takes five.
+      // A root span takes one fewer row than other spans, and a trace without metadata takes five rows.
       const rowsWritten = (2 + modelUse) * 100 + traces.length * (5 - 1)
       const cost = { ...NOTHING, d1RoundTrips: 2 }
       expect(await costOf(org, 'post', '/v1/traces', exported)).toEqual({ ...cost, rowsWritten })

@@ -21,7 +21,7 @@ import { anExport, anExportedSpan, exportSpans } from '../support/telemetry.ts'
 import { receive } from '../support/webhooks.ts'
 
 /*
- * Makes every call that a request makes to D1, R2, the queue, or the limiter fail in every possible way. Time is
+ * Injects every possible fault into every call that a request makes to D1, R2, the queue, or the limiter. Time is
  * simulated. It advances to the next timer only while nothing but a hanging call is in flight. The tests therefore
  * measure how long the service waits, no matter how slow the machine is.
  *

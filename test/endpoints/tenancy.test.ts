@@ -32,7 +32,7 @@ describe.for(contracts)('%s', ([, contract]) => {
   const sample = sampleOf(contract)
   const method = methodOf(contract)
 
-  it('has a sample that declares which of a tenant’s ids it uses', ({ expect }) => {
+  it('has a sample that declares whether it uses a tenant’s ids', ({ expect }) => {
     const body = JSON.stringify(sample.body?.(mine) ?? {})
     const takesIds = contract.path.includes('{') || [mine.traceId, mine.dataset.id].some(id => body.includes(id))
     expect(sample.namesTenants).toBe(takesIds || sample.path(mine).includes(mine.org.project.id))

@@ -6,7 +6,7 @@ import { client, newOrg } from '../support/org.ts'
 
 const twenty = Array.from({ length: 20 }, (_, index) => ({ expected: index, split: index < 5 ? 'test' : 'train' }))
 
-/** Adds copies of a dataset's imported example directly to the database, because a test can't import thousands. */
+/** Adds copies of an imported example directly to the database, because a test can't import thousands of examples. */
 async function copyItems(itemId: string, copies: number): Promise<void> {
   const columns = (
     await stored.prepare("select name from pragma_table_info('dataset_entries')").all<{ name: string }>()

@@ -63,7 +63,7 @@ export class ApiDocument {
     return this.operationsAt(url).find(each => each.method === (method === 'HEAD' ? 'GET' : method))
   }
 
-  /** The header that carries a secret under a security scheme. The session scheme's secret isn't an API key. */
+  /** The header that carries a secret under a security scheme. For the session scheme, the secret isn't an API key. */
   credentials(scheme: string, secret: string): Record<string, string> {
     const { type, scheme: form, in: place, name } = this.#components.securitySchemes[scheme] ?? {}
     if (type === 'http' && form === 'bearer') return { authorization: `Bearer ${secret}` }

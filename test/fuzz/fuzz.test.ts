@@ -14,7 +14,7 @@ import { newRun, take } from './run.ts'
 /** The number of runs per seed. A regular `npm test` tries one seed. */
 const RUNS = 8
 
-/** The number of seeds that even a short run tries before an operation that never succeeded fails the test. */
+/** Even a short run tries up to this many seeds, until every operation has succeeded once. */
 const MAX_ROUNDS = 5
 
 /** The maximum number of requests in a run, in addition to the first request to each operation. */

@@ -28,7 +28,7 @@ export class Memory {
     }
   }
 
-  /** The known values that fit and have the first of these meanings for which there are any. */
+  /** The known values that fit, for the first of these meanings that has any. */
   known(meanings: readonly string[], fits: (value: string) => boolean): string[] {
     const knownBy = (meaning: string) =>
       [...this.#values].flatMap(([known, values]) => (known.endsWith(meaning) ? [...values].filter(fits) : []))

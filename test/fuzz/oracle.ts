@@ -3,7 +3,7 @@ import { type ApiDocument, fileTypesOf, type Message, type Operation, schemaOf, 
 import { urlOf } from './requests.ts'
 import type { Sent } from './sent.ts'
 
-/** A response with its body read. */
+/** A response whose body has been read. */
 export interface Received {
   status: number
   headers: Headers

@@ -67,7 +67,7 @@ function add(holder: object, name: string, value: unknown): void {
 export const set = (holder: object, key: string, value: unknown) =>
   Reflect.defineProperty(holder, key, { value, configurable: true, enumerable: true, writable: true })
 
-/** Changes a value slightly, which exceeds a limit if the value was at the limit. */
+/** Changes a value slightly. A value that was at a limit may then exceed the limit. */
 function nudged(value: unknown, isMore: boolean): unknown {
   if (typeof value === 'string') return isMore ? `${value}x` : value.slice(0, -1)
   if (typeof value === 'number') return isMore ? value + 1 : value - 1

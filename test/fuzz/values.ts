@@ -147,7 +147,7 @@ function objectsOf({ properties, required = [], propertyNames, additionalPropert
   const names = fc
     .tuple(beginnings, oddName)
     .map(parts => parts.join(''))
-    // The document's checker can't handle other names if it has to check them.
+    // If the document's checker has to check the names, it can't handle any other names.
     .filter(name => !propertyNames?.minLength || (name.length >= propertyNames.minLength && name.isWellFormed()))
   return objectOf(names, valuesOf(additionalProperties ?? true, { ...place, name: '' }))
 }

@@ -10,7 +10,7 @@ import { newTrace } from '../support/trace.ts'
 
 const uuid = () => crypto.randomUUID()
 
-/** The calls that can refer to a span, with how to send each one and read back its span. */
+/** The calls that can refer to a span, how to send each of them, and how to read back the span that it refers to. */
 const KINDS = {
   feedback: {
     path: '/api/v1/feedback',

@@ -80,7 +80,7 @@ function Agreement({ text }: { text: VersionedText }) {
 export function GateResult({ state, isOnReport = false }: { state: GateState; isOnReport?: boolean }) {
   const project = useProject()
   const { met, experimentId, gate, judging } = state
-  // A report shows figures for other splits next to this.
+  // A report shows figures for other splits next to this result.
   const where = isOnReport ? ` for the ${gate.split} split` : ''
   return (
     <Text component="div" size="sm" role="status">

@@ -26,7 +26,7 @@ interface TextPage {
 
 export interface Version {
   id: string
-  /** 1 is the oldest. */
+  /** 1 for the oldest version. */
   number: number
   content: string
   /** Null if there is none. */
@@ -34,7 +34,7 @@ export interface Version {
   note: string | null
   isActive: boolean
   createdAt: string
-  /** Whether the version is or was active. Always false if nothing depends on that. */
+  /** Whether the version is or was active. Always false for knowledge docs, which don't need it. */
   wasActive: boolean
   /** The problem for which a model wrote the version; null if a person or a pipeline wrote it. */
   suggestedFor: string | null

@@ -114,7 +114,7 @@ interface ExampleLinksProps {
   suggestion: PromptSuggestion
 }
 
-/** Links to corrected outputs. Their numbers are the same in every change. */
+/** Links to corrected outputs. An output has the same number in every change. */
 function ExampleLinks({ label, spanIds, suggestion: { examples } }: ExampleLinksProps) {
   const project = useProject()
   const shown = examples.flatMap(({ spanId, traceId }, index) =>

@@ -18,7 +18,7 @@ interface TextFormProps {
   onCancel: () => void
 }
 
-/** A form around its fields: errors, the state of the draft, and the buttons. */
+/** Everything in a form besides its fields: errors, the state of the draft, and the buttons. */
 export function TextForm({ form, act, faultTitle, onCancel, children }: PropsWithChildren<TextFormProps>) {
   const { draft, faults, schemaFault, isChanged, isKept, discard, isPending, onSubmit } = form
   return (

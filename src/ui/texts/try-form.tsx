@@ -51,7 +51,7 @@ interface ChosenProps {
   project: string
   model: NonNullable<ConfiguredModel['model']>
   dataset: Dataset
-  /** At least one. */
+  /** Contains at least one item. */
   items: readonly DatasetItem[]
   version: Version
 }

@@ -55,7 +55,7 @@ export const activateVersion = (kind: TextKind, id: string, versionId: string, r
     body: { versionId, ...(reason !== '' && { override: reason }) },
   })
 
-/** What a gate requires. Null conditions don't apply. */
+/** What a gate requires. A condition that is null doesn't apply. */
 export type GateConditions = Omit<Gate, 'id' | 'stepId' | 'updatedAt'>
 
 export const saveGate = (projectId: string, stepId: string, conditions: GateConditions) =>

@@ -21,7 +21,7 @@ interface AttributionDetailProps {
   history: readonly PastAttribution[]
   /** The engine's latest answer. */
   answer: EngineAnswer | undefined
-  /** The review that overrides it. */
+  /** The review that overrides the engine's answer. */
   override: ReviewersAnswer | undefined
   /** How often the engine agreed with reviewers. Undefined while loading. */
   record: AttributionQuality | undefined
@@ -170,7 +170,10 @@ interface OddsProps {
   record: AttributionQuality | undefined
 }
 
-/** The engine's confidence in a type. The bar shows at most as much as the engine's record on the type supports. */
+/**
+ * The engine's confidence in a type. The solid bar shows how much of that confidence the engine's record on the type
+ * supports.
+ */
 function Odds({ name, errorType, confidence, record }: OddsProps) {
   const onType = record && recordOn(record, errorType)
   return (

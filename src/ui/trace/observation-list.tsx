@@ -9,7 +9,7 @@ import { Moment } from '../parts/moment.tsx'
 import { type NamedTrace, observationsQuery } from './queries.ts'
 import classes from './span-panel.module.css'
 
-/** How many to show at a time: each has its own value viewer. */
+/** How many observations to show at a time: each has its own value viewer. */
 const SHOWN = 30
 
 /** A trace's observations as the pipeline sent them, for one span or the whole trace. */

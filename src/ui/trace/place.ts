@@ -5,7 +5,7 @@ export type Section = (typeof SECTIONS)[number]
 /** A place in a span: a section of its panel and a dotted path in it; '' is the whole value. */
 export interface Place {
   section: Section
-  /** Which of the section's values. */
+  /** Which of the section's values contains the path, if any. */
   value: 'output' | 'approvedOutput' | 'input' | 'state' | 'metadata' | null
   path: string
 }

@@ -176,7 +176,9 @@ export const promptOfStepQuery = (project: string | undefined, stepId: string) =
     enabled: project !== undefined,
   })
 
-/** Decides on a span as it was shown. Throws a `Fault` 412 if it has changed, after loading the current span. */
+/**
+ * Decides on a span as it was shown. If the span has changed, loads the current span and then throws a `Fault` 412.
+ */
 export async function decide(
   span: { id: string; etag: string },
   { decision, takeOver }: { decision: 'accept' | 'reset'; takeOver: boolean },
@@ -212,7 +214,7 @@ async function reloadSpan(spanId: string, traceId: string): Promise<void> {
   changeTrace(traceId, trace => withSpan(trace, span))
 }
 
-/** Comments on a span. With the same ID, retries can't post it twice. */
+/** Comments on a span. Retries with the same ID don't post the comment twice. */
 export async function comment(traceId: string, spanId: string, content: string, id: string): Promise<void> {
   const made = await call<Feedback>(`/api/spans/${spanId}/feedback`, { method: 'POST', body: { content, id } })
   changeTrace(traceId, trace => withFeedback(trace, made))

@@ -17,7 +17,7 @@ import type { SpanRow } from './span-tree.ts'
 
 interface SpanLineProps {
   row: SpanRow<Span>
-  /** The step below the span whose review the span shows, if any. */
+  /** If the span shows the review of a step below it, that step. */
   reviewedAt: string | undefined
   /** The ID of the row's element. */
   id: string

@@ -15,14 +15,14 @@ export interface TreeSpan {
 /** A span's line. Its descendants follow it. */
 export interface SpanRow<Span extends TreeSpan = TreeSpan> {
   span: Span
-  /** 0: a root. */
+  /** 0 for a root. */
   depth: number
   /** The parent's index among the rows; -1 if none. */
   parent: number
   childCount: number
   /** The number of rows that the span and its descendants take up. */
   size: number
-  /** Its position among its siblings, counted from 1, and the number of siblings, including itself. */
+  /** The span's position among its siblings, counted from 1, and the number of siblings, including the span. */
   place: number
   siblings: number
   /** Milliseconds from the tree's start. Both are equal if the duration is unknown. */

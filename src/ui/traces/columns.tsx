@@ -28,7 +28,7 @@ interface TraceColumn {
   label: string
   /** The minimum width in pixels. */
   width: number
-  /** Its share of the remaining width. */
+  /** The column's share of the remaining width. */
   grow?: number
   isNumber?: boolean
   /** The API's name for sorting by this column. */

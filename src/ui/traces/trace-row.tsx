@@ -67,7 +67,7 @@ export const TraceRow = memo(function TraceRow(props: TraceRowProps) {
   )
 })
 
-/** Follows the row's link when the reader clicks text that covers the link because it has a tooltip. */
+/** Follows the row's link when the reader clicks text that has a tooltip and therefore covers the link. */
 function followLink({ target, currentTarget, nativeEvent }: MouseEvent<HTMLElement>): void {
   if (target instanceof Element && target.closest('a, button, input') === null) {
     currentTarget.querySelector('a')?.dispatchEvent(new window.MouseEvent('click', nativeEvent))

@@ -49,7 +49,7 @@ interface TraceTableProps {
   below?: ReactNode
 }
 
-/** The list of traces. Only the visible rows are in the page. Arrow keys, J, and K move between them. */
+/** The list of traces. Only the visible rows are in the page. Arrow keys, J, and K move between rows. */
 export function TraceTable({
   list,
   traces,

@@ -20,7 +20,7 @@ const WIDE_DEFAULT: readonly ColumnId[] = [
 
 interface ChosenColumns {
   columns: readonly ColumnId[]
-  /** Whether the reader chose them. */
+  /** Whether the reader chose the columns. */
   isChosen: boolean
   choose: (columns: readonly ColumnId[]) => void
   /** Resets to the columns that fit the window. */

@@ -7,7 +7,7 @@ import { isLive, newestQuery, tracesQuery } from './queries.ts'
 interface NewTraces {
   /** New traces that aren't in the list yet. */
   waiting: readonly TraceItem[]
-  /** Whether there are more new traces than these. */
+  /** Whether there are more new traces than `waiting` contains. */
   hasMore: boolean
   /** Adds the new traces to the list. */
   show: () => void

@@ -15,7 +15,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-/** Leaves time to load the model's library, which the first test that calls a model does. */
+/** Leaves enough time for the first test that calls a model, which also loads the model's library. */
 const PATIENT = { timeout: 20_000 }
 
 const quiet = () => vi.spyOn(console, 'error').mockImplementation(() => {})
