@@ -563,7 +563,7 @@ describe('large values in a span', () => {
     expect(await spanOf(SPAN_ID)).toMatchObject({ input: { a: large('😀') }, output: large('out') })
   })
 
-  it('give a 404 if their trace is deleted during the write to R2, even if it is then re-created', async ({
+  it('cause a 404 if their trace is deleted during the write to R2, even if it is then re-created', async ({
     expect,
   }) => {
     const { org, trace_id, id, read } = await newTrace()
@@ -638,25 +638,28 @@ describe('a D1 fault', () => {
     (['before', 'after'] as const).map(when => [kind, when] as const),
   )
 
-  it.for(cases)('does not affect a %s if it is transient and %s the commit', async ([kind, when], { expect }) => {
-    const { org, trace_id, read } = await newTrace()
-    const [path, fields, status] = calls[kind]
-    await org.bearer().post(path, {})
-    for (let nth = 1; nth <= 4; nth++) {
-      const wanted = kind === 'feedback' && nth > 1 ? 200 : status
-      let calls = 0
-      const flaky = wrapBindings(async (binding, call) => {
-        if (binding !== 'DB' || ++calls !== nth) return call()
-        if (when === 'after') await call()
-        throw new Error(LOST)
-      })
-      const response = await org.bearer(flaky).post(path, { trace_id, timestamp: TIME, ...fields })
-      expect(response.status).toBe(wanted)
-    }
-    const { spans, feedback } = await read()
-    expect([spans.length - 1, feedback.length]).toEqual([status === 202 ? 1 : 0, kind === 'feedback' ? 1 : 0])
-    if (kind === 'feedback') expect(feedback[0].content).toBe('a\u0000b')
-  })
+  it.for(cases)(
+    'does not affect a %s if it is transient and occurs %s the commit',
+    async ([kind, when], { expect }) => {
+      const { org, trace_id, read } = await newTrace()
+      const [path, fields, status] = calls[kind]
+      await org.bearer().post(path, {})
+      for (let nth = 1; nth <= 4; nth++) {
+        const wanted = kind === 'feedback' && nth > 1 ? 200 : status
+        let calls = 0
+        const flaky = wrapBindings(async (binding, call) => {
+          if (binding !== 'DB' || ++calls !== nth) return call()
+          if (when === 'after') await call()
+          throw new Error(LOST)
+        })
+        const response = await org.bearer(flaky).post(path, { trace_id, timestamp: TIME, ...fields })
+        expect(response.status).toBe(wanted)
+      }
+      const { spans, feedback } = await read()
+      expect([spans.length - 1, feedback.length]).toEqual([status === 202 ? 1 : 0, kind === 'feedback' ? 1 : 0])
+      if (kind === 'feedback') expect(feedback[0].content).toBe('a\u0000b')
+    },
+  )
 
   it.for(cases)(
     'causes a 503 for a %s if it starts %s the commit and lasts, and a retry takes effect once',

@@ -196,7 +196,7 @@ describe('calls for one trace merge:', () => {
       ['b'],
     ],
     [
-      'frees space before it uses it',
+      'frees space before filling it',
       [{ metadata: { a: ofKilobytes(40) } }, { metadata: { b: ofKilobytes(60), a: 'small' } }],
       { metadata: { a: 'small', b: ofKilobytes(60) } },
       [],

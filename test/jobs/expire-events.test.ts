@@ -78,7 +78,7 @@ describe('cron', () => {
     const setNew = (isNew: number) =>
       stored.prepare('update webhook_events set is_new = ? where sequence = ?').bind(isNew, sequence).run()
     await setNew(1)
-    // Otherwise, cron would delete the event first, because no webhook subscribes to it.
+    // If the event kept its project, cron would delete it even while it's new, because no webhook subscribes to it.
     await stored.prepare('update webhook_events set project_key = -1 where sequence = ?').bind(sequence).run()
     await pass()
     expect(await leftOf(org)).toEqual({ events: 1, deliveries: 0 })

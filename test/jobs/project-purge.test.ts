@@ -40,7 +40,7 @@ function queueInto(sent: Job[], bindings: Env = env): Env {
   return { ...bindings, JOBS }
 }
 
-/** Runs jobs and the jobs that they send until none is left. Each runs twice, because a queue may deliver it twice. */
+/** Runs a job and every job that it leads to. Each runs twice, because a queue may deliver a job twice. */
 async function runAll(first: Job, bindings: Env = env): Promise<void> {
   const sent: Job[] = [first]
   for (let job = sent.shift(); job; job = sent.shift()) {
@@ -168,8 +168,8 @@ async function tablesWith(database: D1Database, column: string): Promise<string[
 }
 
 /**
- * The project's row count, in all databases, in every table that refers to a project, a trace, a prompt, a doc, an
- * experiment, or a webhook, and its object count.
+ * Counts the project's objects and, for each table that refers to a project, a trace, a prompt, a doc, an experiment, or
+ * a webhook, the project's rows in all databases.
  */
 async function leftOf({ org, job }: { org: { id: string }; job: PurgeJob }): Promise<Record<string, number>> {
   await copyNow()
@@ -366,7 +366,7 @@ describe('the purge of a deleted project', () => {
   it('leaves no counts behind, not even negative ones', async ({ expect }) => {
     const deleted = await newDeleted()
     const { JOBS, ...bindings } = env
-    // The purge of the trace that was deleted first still subtracts its decision from the counts, if they exist.
+    // The purge of the trace that was deleted before the project still subtracts its decision from existing counts.
     await runJob(deleted.job, queueInto([]))
     vi.useFakeTimers({ toFake: ['Date'] })
     for (let minute = 1; minute < 6; minute++) {

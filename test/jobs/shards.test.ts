@@ -34,7 +34,7 @@ async function cronWithoutTwo(): Promise<void> {
   log.mockRestore()
 }
 
-/** Runs cron with all databases until something is done, or long enough that it should be. */
+/** Runs cron with all databases until `isDone` returns true, but at most five times. */
 async function finish(isDone: () => Promise<boolean>): Promise<void> {
   for (let run = 0; run < 5 && !(await isDone()); run++) await cron(bindings)
 }

@@ -249,7 +249,7 @@ describe('a deleted user', () => {
 })
 
 describe('the job that renames records', () => {
-  it('runs in bounded steps, even twice and in parallel', { timeout: 60_000 }, async ({ expect }) => {
+  it('runs in bounded steps, even if each job runs twice in parallel', { timeout: 60_000 }, async ({ expect }) => {
     const { org, userId, read } = await userWithRecords()
     const row = await stored
       .prepare('select key, organization_key from projects where id = ?')

@@ -384,7 +384,7 @@ describe.for(kindsOfText)('a deletion at $path', kind => {
       const text = await newText(kind, org)
       const { id } = (await text.add({ content: 'Second', activate: false })).body
       let calls = 0
-      // Deletes the text just before the write's batch, which is its last D1 call.
+      // Delete the text just before the write's batch, which is its last D1 call.
       const bindings = wrapBindings(async (binding, call) => {
         const last = write === 'a version' ? 2 : 3
         if (binding === 'DB' && ++calls === last) await org.owner.delete(text.path)

@@ -58,7 +58,7 @@ describe('the list of tools', () => {
 })
 
 describe.for(named)('%s', ([name, tool]) => {
-  it('describes every argument, and says what it changes', ({ expect }) => {
+  it('describes every argument, and says so if it changes nothing', ({ expect }) => {
     const { properties, required } = argumentsOf(tool)
     const { params } = tool.endpoint.contract
     const names = [...Object.keys(params?.entries ?? {}), ...tool.offers, ...Object.keys(tool.fixed ?? {})]

@@ -99,7 +99,7 @@ describe('a problem', () => {
     const found = await problem()
     expect(found).toMatchObject({ state: 'open', stepId: STEP, errorType: 'reasoning_error', count: 45, share: 0.5 })
 
-    // A candidate.
+    // A candidate is linked, unlinked, and linked again.
     const secondId = await addVersion()
     await link(found.id, secondId)
     expect(await problem()).toMatchObject({
@@ -112,7 +112,7 @@ describe('a problem', () => {
     expect(await problem()).toMatchObject({ state: 'open', candidate: null, proof: null })
     await link(found.id, secondId)
 
-    // Its proof is first an experiment with too few fixes, and then one with enough fixes.
+    // The candidate's proof is first an experiment with too few fixes, and then one with enough fixes.
     const poor = await experiment(secondId, () => 12)
     const test = poor.items.length
     const items = poor.items.filter(({ expected }) => expected[0] === 24).length

@@ -254,7 +254,7 @@ const deletion = traceId.map((trace_id): Command => ({ type: 'delete', trace_id 
 
 const command: fc.Arbitrary<Command> = fc.oneof({ arbitrary: event, weight: 10 }, { arbitrary: deletion, weight: 1 })
 
-/** A call that runs at the same time as others. Reads and queue deliveries may also run at that time. */
+/** A call, a read, or a delivery by the queue that runs at the same time as others. */
 export type Racer = Command | { type: 'deliver' } | { type: 'read'; trace_id: string }
 
 const job: fc.Arbitrary<Job> = fc.oneof(
@@ -379,7 +379,7 @@ const racer: fc.Arbitrary<Racer> = fc.oneof(
   { arbitrary: fc.constant({ type: 'deliver' as const }), weight: 1 },
 )
 
-/** So few calls that every order can be tried. */
+/** A group of racers that is small enough to try every order. */
 export const racers: fc.Arbitrary<Racer[]> = fc
   .tuple(narrowness, fc.array(racer, { minLength: 2, maxLength: 4 }))
   .map(([pools, racing]) => racing.map(sent => narrowed(sent, pools)))

@@ -11,7 +11,7 @@ import { exportSpans, newRun, type SpanFields } from '../support/telemetry.ts'
 import { mustEqual, textOf } from './view.ts'
 
 /*
- * A trace's data arrives in many ways: exports of its spans, split into any parts and in any order, client calls,
+ * A trace's data arrives in many ways: exports of its spans (split into any parts and in any order), client calls,
  * observations, feedback, and reviews. No matter how the exports are split up and interleaved with the rest, the final
  * trace is the same as if all spans had arrived in one export before everything else.
  */
@@ -49,7 +49,10 @@ const plannedSpan = (place: number): fc.Arbitrary<PlannedSpan> =>
     fields: fc.dictionary(fc.constantFrom('plan', 'region', 'user_id'), fc.constantFrom('a', 'b'), { maxKeys: 2 }),
   })
 
-/** Something that happens to the trace, other than an export. Acts always happen in the same order. */
+/**
+ * Something that happens to the trace, other than an export. Unless acts are concurrent, they happen in the same order
+ * in every run.
+ */
 type Act =
   | { type: 'post'; status: 'running' | 'completed'; metadata: Record<string, string> }
   | { type: 'observe'; kind: 'input' | 'output'; data: string | null; at: number; place: number | null }

@@ -34,7 +34,7 @@ const LIMIT_MS = 50_000 * THOROUGHNESS
 /** On a busy machine, interrupting a run takes a while. */
 const TIMEOUT_MS = LIMIT_MS + 40_000
 
-/** Either calls that are sent together or a job, and a fault that occurs in the meantime. */
+/** A job, or calls that are sent together, and a fault that may occur at the same time. */
 interface Act {
   after: number
   sent: Event[] | { type: 'delete'; trace_id: string } | Job
@@ -130,7 +130,7 @@ async function sendDuring(tenant: Tenant, before: readonly World[], calls: reado
     const result = second[place] ?? { status: 0, body: undefined }
     if (result.status === 503) throw new Error(`${JSON.stringify(call)} fails without a fault`)
     worlds = worldsAfter(worlds, call, result, { at: pass(0), place, ids })
-    // This means that the first deletion took effect.
+    // A 404 for a trace that may have existed means that the first deletion took effect.
     if (call.type === 'delete' && result.status === 404 && existed.some(world => hasTrace(world, call.trace_id))) {
       tenant.deleted.push(ids.trace(call.trace_id))
     }

@@ -14,8 +14,8 @@ const THOROUGHNESS = inject('propertyRuns')
 
 /*
  * Reviewers decide over several days, in this system or in another one. Meanwhile, spans change their steps, outputs,
- * and usage, engines answer, and traces are deleted or expire. These traces may or may not be purged. A reviewer may be
- * deleted, and steps may be renamed. Each figure in insights must then agree with its list: a count equals the length
+ * and usage; engines answer; and traces are deleted or expire, and may or may not be purged. A reviewer may be deleted,
+ * and steps may be renamed. Each figure in insights must then agree with its list: a count equals the length
  * of its list of spans or traces plus the list's `expired`, and tokens, costs, and durations are those of the listed
  * spans.
  */
@@ -117,7 +117,7 @@ interface Played {
   versionId: string
   /** The steps' figures for the day whose traces may expire, read before any of those traces expire. */
   keptUse: Used[]
-  /** A time on the last day when decisions were made. */
+  /** A time on the last day on which decisions were made. */
   now: number
 }
 

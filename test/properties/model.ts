@@ -462,7 +462,7 @@ const UNREVIEWED = {
 
 /**
  * The content by which outputs are compared. If an object or a list has only one item, the item is compared instead,
- * unless it's short. Null for short strings and other single values.
+ * unless it's short. Returns null for short strings and other single values.
  */
 function sharedText(output: Json): string | null {
   let value = output

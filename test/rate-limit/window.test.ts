@@ -62,7 +62,7 @@ describe('the window', () => {
     expect(newWindow()({ limit: 100, tokens: 50 }, 0)).toMatchObject({ tokens: 50, lease: 1, remaining: 50 })
   })
 
-  it('counts all tokens in a lease as spent when it ends if it is not returned', ({ expect }) => {
+  it('counts all tokens in an unreturned lease as spent when the lease ends', ({ expect }) => {
     const ask = newWindow()
     const all = { limit: 100, tokens: 100 }
     expect(ask(all, 0).tokens).toBe(100)

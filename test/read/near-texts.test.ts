@@ -87,7 +87,7 @@ describe.for(kindsOfText.map(kind => [kind.path, kind] as const))('a pipeline th
     expect((await read())[0]).toBe('Second')
   })
 
-  it('keeps its ETag while the text stays the same, and gets a new one after a change', async ({ expect }) => {
+  it('gets the same ETag while the text stays the same, and a new one after a change', async ({ expect }) => {
     const { org, key, list, activate } = await newNear(kind)
     const pipeline = org.clientOf(key)
     const etag = (await pipeline.get(list)).headers.get('etag') ?? ''

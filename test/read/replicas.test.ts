@@ -58,10 +58,10 @@ describe.for([0, 1, 50])('a replica that is %i transactions behind', lag => {
   })
 
   it.for(reads.filter(mayReadReplicas).map(contract => [contract.path, contract] as const))(
-    'never shows a client with bookmarks less than it has written: %s',
+    'never hides from a client with bookmarks what that client has written: %s',
     async ([, contract], { expect }) => {
       const path = sampleOf(contract).path(world)
-      // Read twice, so that one read comes after any record that the other creates.
+      // Read once in advance, because the first read may create records.
       await current(world.org).get(path)
       const write = () => world.org.ingest.post('/api/v1/feedback', aFeedback({ trace_id: world.traceId }))
       const written = await write()

@@ -265,7 +265,7 @@ interface Result {
   body: { id?: string }
 }
 
-/** A history, and a client with all rights in its project while the second database doesn't respond. */
+/** A history, and a client that has all rights in its project but gets no response from the second database. */
 async function newOutage() {
   const { tenant, traces } = await newHistory()
   const key = await tenant.org.keyFor({})

@@ -337,7 +337,7 @@ describe('large data', () => {
     expect(pages[2].traces[0].matches).toMatchObject([
       { field: 'output', snippet: expect.stringMatching(/^number 2999\. x+…$/) },
     ])
-    // The results also contain heads and JSON syntax, so they're larger than the values.
+    // The results also contain ids, lengths, and JSON syntax, so they're larger than the values.
     expect(Math.max(...sizes)).toBeLessThan(1.2 * SEARCHED_BYTES_AT_ONCE)
     for (const { bytes } of pages) expect(bytes).toBeLessThan(1.3 * MAX_SEARCHED_BYTES)
   })

@@ -189,7 +189,7 @@ describe.for(kindsOfText)('the list at $path', kind => {
     async ({ expect }) => {
       const org = await newOrg()
       const long = Array.from({ length: 40 }, (_, index) => `t${String(index).padStart(2, '0')}`)
-      // Uses a character that takes two bytes, because the size of a page is measured in bytes.
+      // Use a character that takes two bytes, because the size of a page is measured in bytes.
       const contentOf = (name: string) => `${name} `.padEnd(MAX_CONTENT_BYTES / 2 + 2, 'é').slice(0, -4)
       for (const name of long) await newText(kind, org, name, { content: contentOf(name) })
       const pages = await pagesOf(org, `${bySlug}&limit=200`)
