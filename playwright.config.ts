@@ -4,7 +4,8 @@ import { CHROMIUM_ARGUMENTS, findChromium } from './scripts/find-chromium.ts'
 const hasWindows = ['--headed', '--debug', '--ui'].some(option => process.argv.includes(option))
 const executablePath = findChromium({ hasWindows })
 if (!executablePath) throw new Error('Chromium not found. Install it, or set CHROMIUM_PATH.')
-// The processes that run the tests also load this file, but without the command-line options. They use this variable.
+// The processes that run the tests also load this file, but without the command-line options. This variable tells them
+// which Chromium to use.
 process.env.CHROMIUM_PATH = executablePath
 
 export default defineConfig({

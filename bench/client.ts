@@ -5,7 +5,7 @@ export interface Answer {
   status: number
   headers: IncomingMessage['headers']
   body: string
-  /** From sending the request until the whole body has arrived. */
+  /** The time from sending the request until the whole body has arrived. */
   ms: number
 }
 

@@ -38,7 +38,8 @@ export interface AttributionCosts {
   omitted: string[]
   findings: number
   /**
-   * How long the evidence and the rules take, not counting waits: the first run in a new isolate, then repeated runs.
+   * How long it takes to find evidence and apply the rules, not counting waits: the first run in a new isolate, then
+   * repeated runs.
    */
   firstMs: number
   warmMs: number[]
@@ -53,7 +54,7 @@ declare module 'vitest' {
   }
   interface TaskMeta {
     attribution?: AttributionCosts
-    /** The cost of one request to an endpoint: the first in its isolate, and a later one that finds its key cached. */
+    /** What a request to an endpoint costs: the first one in its isolate, and a later one that finds its key cached. */
     costs?: { cold: Costs; warm: Costs }
   }
 }

@@ -57,7 +57,7 @@ const RECORDED = resolve(PROJECT, 'test/otlp/recorded')
 const DECODES = resolve(PROJECT, 'test/otlp/recorded-decodes.json.gz')
 const TRACE_ID_BYTES = 16
 
-/** A copy of the body with new ids. All places in a group get the same id. */
+/** A copy of the body with a new id at each group of places. All places in a group get the same id. */
 function withNewIds(body: Buffer, groups: readonly number[][], newId: () => Buffer): Buffer {
   const copy = Buffer.from(body)
   for (const places of groups) {

@@ -73,7 +73,7 @@ export const exports: Benchmark = async options => {
   ]
 }
 
-/** Exports compared with a minimal Worker in the same workerd. */
+/** The speed of exports, compared with that of a minimal Worker in the same workerd. */
 async function comparedWithBare(server: Server, client: Client, options: Options): Promise<Section> {
   const database = await server.databaseOf('countersign')
   await migrate(await server.databaseOf('bare'))

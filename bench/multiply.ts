@@ -8,7 +8,7 @@ const KEY_DISTANCE = 2 ** 32
 
 /**
  * SQL for a column's value in copy `copy`, from the original `value`: three random-looking digits of public ids change,
- * keys and times shift by the width of a copy, and each copy except the first has its own conversations.
+ * keys and times shift by a fixed distance per copy, and each copy except the first has its own conversations.
  */
 const CHANGED: Readonly<Record<string, (value: string) => string>> = {
   key: value => `${value} + copy * ${KEY_DISTANCE}`,

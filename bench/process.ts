@@ -17,8 +17,8 @@ export async function processorMs(id: number): Promise<number> {
 }
 
 /**
- * The processor time of a process's first thread, in milliseconds. It's synchronous, because the caller has nothing
- * else to do.
+ * The processor time of a process's first thread, in milliseconds. This function is synchronous, because its caller has
+ * nothing else to do.
  */
 export function threadMs(id: number): number {
   try {

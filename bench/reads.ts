@@ -10,7 +10,7 @@ export interface Place {
   client: Client
   /** Calls the Worker that reports costs. */
   measuredClient: Client
-  /** The same clients, but with each person's key. */
+  /** The two clients above, but with each person's key. */
   people: Record<Person, Pick<Place, 'client' | 'measuredClient'>>
   /** A trace in the middle of the list. */
   traceId: string
@@ -62,7 +62,7 @@ export async function findPlace(
 const list = (query: string) => `/api/traces?projectSlug=bench&${query}`
 const search = (query: string) => `/api/v1/traces/search?${query}`
 const itemsOf = (datasetId: string, query: string) => `/api/datasets/${datasetId}/items?${query}`
-/** The start time of the trace that has this many newer traces. */
+/** The start time of the trace at this index in the list, which begins with the newest trace. */
 const timeOf = (place: number) => new Date(NEWEST - place * APART_MS).toISOString()
 
 export interface Read {

@@ -14,7 +14,7 @@ interface Block {
   processorMs: number
 }
 
-/** Runs both in alternating blocks, so that other load on the machine affects both equally. */
+/** Calls the two Workers in alternating blocks, so that other load on the machine affects both equally. */
 export async function compare(
   { countersign, bare }: Rivals,
   connections: number,

@@ -128,7 +128,7 @@ async function measurePages(
   })
   const newer = count / 20
   const pages = await pagesUntilHit(client, newer)
-  return [...lines, { what: `pages until a hit that has ${newer.toLocaleString('en')} newer traces`, more: { pages } }]
+  return [...lines, { what: `pages until a hit after ${newer.toLocaleString('en')} newer traces`, more: { pages } }]
 }
 
 async function pagesUntilHit(client: Client, newer: number): Promise<number> {

@@ -55,9 +55,10 @@ interface ServerOptions {
 }
 
 /**
- * Starts Workers in a single workerd, so that the Workers being compared run at the same time, in the same process, and
- * on the same storage. Their bindings are those of wrangler.toml, except that there are no assets, which are served before the Worker runs, and that jobs
- * aren't processed unless `consumesJobs`. Databases start empty, and all data is discarded when the server stops.
+ * Starts Workers in a single workerd, so that compared Workers run in the same process, on the same disk, and at the
+ * same time. Their bindings are those of wrangler.toml, except that there are no assets, which are served before the
+ * Worker runs, and that jobs aren't processed unless `consumesJobs` is set. Databases start empty, and all data is
+ * discarded when the server stops.
  */
 export async function startServer(
   workers: readonly WorkerSetup[],
@@ -172,8 +173,9 @@ export async function migrate(database: Database): Promise<void> {
 }
 
 /**
- * Runs a statement that may take seconds and that changes nothing when it's repeated. Meanwhile, its Worker closes idle
- * connections. The statement may have been sent on one of them, so it's sent again if it fails.
+ * Runs a statement that may take seconds and that changes nothing when it's repeated. During such a statement, its
+ * Worker closes idle connections. The next statement may be sent on one of them, so a statement that fails is sent
+ * again.
  */
 export async function runRepeatable(statement: ReturnType<Database['prepare']>): Promise<void> {
   await statement.run().catch(() => statement.run())

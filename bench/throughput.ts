@@ -14,7 +14,7 @@ const CASES = [
   { type: 'input', connections: 1 },
 ] as const
 
-/** `POST /observations` compared with a minimal Worker in the same workerd. */
+/** The speed of `POST /observations`, compared with that of a minimal Worker in the same workerd. */
 export const throughput: Benchmark = async options => {
   await using server = await startServer([
     { name: 'countersign', program: 'countersign', database: 'countersign' },

@@ -30,7 +30,7 @@ async function call<Answer>(method: string, path: string, body?: object, headers
   return (await response.json()) as Answer
 }
 
-/** Claims the first span in the queue that nobody else has claimed, for 15 minutes. */
+/** Claims, for 15 minutes, the first span in the queue that nobody else has claimed. */
 async function claimNext(): Promise<QueuedSpan | undefined> {
   const list = `/api/review-queue?projectSlug=${project}&limit=10`
   const { spans } = await call<{ spans: QueuedSpan[] }>('GET', list)

@@ -174,13 +174,13 @@ function ensureDatabase(): Database {
   if (id) fail(`This account has no database ${id}, which is in ${configFile}. Remove the id to create a new one.`)
   const shards = shardCandidates(name).filter(each => each.found && contentsOf(each.name) === 'shard')
   if (shards.length > 0) {
-    // Organizations in a new database would get the same numbers as the old ones, and so would see the old ones'
-    // traces.
+    // Organizations in a new database would get the same numbers as those in the old database, and so would see the
+    // old organizations' traces.
     const names = shards.map(each => each.name).join(', ')
     fail(`The database ${name} doesn't exist, but its shards do. To start over, delete them first: ${names}`)
   }
   const place = placeFlags()
-  step(`Creating it ${place.join(' ') || 'near this machine, permanently, because there is no --location'}`)
+  step(`Creating the database ${place.join(' ') || 'near this machine, permanently, because there is no --location'}`)
   createDatabase(name, place)
   return find(listDatabases()) ?? stop('')
 }
@@ -245,7 +245,7 @@ function ensureShards() {
   })
 }
 
-/** All shards that a database can have, each with the account's database of that name, if any. */
+/** All shards that a database can have, each with its name and, if it exists, the account's database of that name. */
 function shardCandidates(databaseName: string) {
   return shardBindings(MAX_SHARDS).map((binding, index) => {
     const name = `${databaseName}-${index + 1}`
@@ -254,8 +254,8 @@ function shardCandidates(databaseName: string) {
 }
 
 /**
- * Distinguishes a shard from a database that only happens to have such a name, such as another deployment's DB: a shard
- * has the same tables, but no organizations.
+ * Distinguishes a shard from a database that only happens to be named like one, such as another deployment's DB: a
+ * shard has the same tables as DB, but no organizations.
  */
 function contentsOf(name: string): 'none' | 'shard' | 'other' {
   step(`Checking the database ${name}`)
@@ -279,8 +279,8 @@ function shardPlace(): string[] {
 }
 
 /**
- * Whether to bind Workers AI. The flags or wrangler.toml decide. If they don't, a later deploy does what the deployed
- * Worker does, so that the choice is kept on every machine, and the first deploy in a terminal asks.
+ * Whether to bind Workers AI. The flags or wrangler.toml decide. If they don't, the first deploy in a terminal asks.
+ * Later deploys do what the deployed Worker does, so that the choice is kept on every machine.
  */
 async function chooseWorkersAi(): Promise<boolean> {
   if (config.ai && flags.workersAi === false) fail(`${configFile} binds Workers AI itself. Remove [ai] there.`)
@@ -468,8 +468,8 @@ function run(args: readonly string[], environment: Record<string, string>): void
 }
 
 /**
- * Runs wrangler silently and returns what `read` finds in its output. If that's undefined, the deploy stops. It doesn't
- * rely on the exit code, because wrangler's launcher exits with 0 even if the process it started was killed.
+ * Runs wrangler silently and returns what `read` finds in its output. If that's undefined, the deploy stops. The exit
+ * code is ignored, because wrangler's launcher exits with 0 even if the process it started was killed.
  */
 function ask<T>(args: readonly string[], read: (stdout: string, stderr: string) => T | undefined, input = ''): T {
   const env = { ...process.env, WRANGLER_LOG: 'log' }

@@ -48,7 +48,7 @@ async function makeKeyFor(
 
 const HOUR_MS = 3_600_000
 
-/** Where to seed reviews, with which keys, and the offset of their times from those in the demo's tables. */
+/** Where to seed reviews, with which keys, and the offset of the reviews' times from those in the demo's tables. */
 interface ReviewTarget {
   /** The key is an owner's key, which may import reviews. */
   project: { id: string; key: string }

@@ -44,7 +44,7 @@ export async function seedDemo(target: SeedTarget): Promise<DemoAccess> {
   if (kept && !Array.isArray(kept)) return kept
   const owner = await ownerKey(target)
   const access = {
-    // These keys were saved by a release that had no reviewer's key.
+    // If `kept` is set here, it was saved by a release that had no reviewer's key.
     projectKeys: kept ?? (await seedProjects(target, owner)),
     reviewerKey: await makeReviewerKey(target.url, owner),
   }

@@ -214,9 +214,9 @@ function stopOnSignals(): void {
 }
 
 /**
- * If this process is killed outright, kills the workerd processes that wrangler started. Otherwise, they would keep
- * running, and the port and the database would stay in use. For each of them, a shell waits for the end of a pipe that
- * only this process keeps open.
+ * Makes sure that the workerd processes that wrangler starts are killed even if this process is killed outright.
+ * Otherwise, they would keep running, and the port and the database would stay in use. For each of them, a shell waits
+ * for the end of a pipe that only this process keeps open, and then kills the workerd process.
  */
 function endWorkerdWithThisProcess(): void {
   subscribe('child_process', message => {

@@ -68,7 +68,7 @@ export async function postCase(
     const span = spans.find(({ stepId }) => stepId === step_id)
     if (!span) throw new Error(`${labeled.id}: there is no step ${step_id} to review`)
     const body = { decision, ...(decision === 'correct' && { approvedOutput: approved_output }) }
-    // Uses a different key than the feedback does, because reviewers aren't the pipeline.
+    // Uses the owner's key instead of the project's, which posted the feedback: a reviewer isn't the pipeline.
     await owner.call('PUT', `/api/spans/${span.id}/review`, body)
   }
   const traceId = labeled.events.find(({ type }) => type === 'trace')?.body.trace_id

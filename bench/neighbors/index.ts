@@ -49,7 +49,7 @@ export const neighbors: Benchmark = async ({ isQuick, attack: wanted }) => {
     if (stalls.length === 0) stalls.push({ what: 'nothing', value: await idleMs(neighbor, settlingMs), unit: 'ms' })
     for (const [what, attack] of chosen) {
       const send = await attack(client)
-      // Collecting garbage takes longer than an attack with so little data.
+      // A quick run collects garbage only once, because that takes longer than an attack with so little data.
       if (!isQuick || rises.length === 0) await inspector.collectGarbage(() => client.call('GET', '/healthz'))
       const seen = await observe(send, neighbor, server, rounds, settlingMs)
       const more = {

@@ -25,7 +25,10 @@ export interface SupportCase {
   /** The customer's actual order number, if the one in the question is wrong. */
   orderNumber?: string
   opinion?: Opinion
-  /** If the pipeline is wrong: the correct answer, the correct query if that was the cause, and a reviewer's reason. */
+  /**
+   * If the pipeline is wrong: the correct answer, the correct query if a wrong query was the cause, and a reviewer's
+   * reason.
+   */
   mistake?: { answer: string; query?: string; why: string }
   /** If the pipeline is right: the reason given by a reviewer who wrongly makes the correction in `opinion`. */
   objection?: Objection

@@ -20,8 +20,8 @@ interface Cause extends Omit<Mistake, 'right'> {
 }
 
 /**
- * The mistakes in a run's outputs, which must be in order. The first output that isn't right is where the run went
- * wrong.
+ * The mistakes in a run's outputs. `comparisons` must be in the order of the outputs, because the first output that
+ * isn't right is where the run went wrong.
  */
 export function mistakesIn(
   comparisons: readonly Comparison[],

@@ -89,7 +89,7 @@ interface Query {
   shorter: Json
 }
 
-/** The step's output in a run. None if somebody has decided on it, or if it's wrong. */
+/** The step's output in a run, as a list. Empty if somebody has decided on the output, or if it's wrong. */
 function undecidedQuery(trace: DemoTrace): Query[] {
   const decided = new Set(reviewsOf(trace).map(({ spanId }) => spanId))
   return outputsToReview(trace).flatMap(({ traceId, spanId, stepId, output, mistake }) =>

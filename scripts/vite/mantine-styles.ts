@@ -14,7 +14,7 @@ const BASE =
  */
 export const mantineStyles = (): Plugin => ({
   name: 'mantine-styles',
-  // Before Vite compiles the styles.
+  // Runs before Vite compiles the styles.
   enforce: 'pre',
   transform: {
     filter: { id: [STYLED, BASE] },

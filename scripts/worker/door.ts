@@ -1,7 +1,7 @@
 /**
- * With `npm start`, the entry in front of the Worker, on the public port. It hides the local runtime's own endpoints.
- * Otherwise, wrangler and Miniflare would serve handlers and a database explorer under `/cdn-cgi/`, which Cloudflare
- * reserves for itself. It imports only types, so it runs as is once its types are stripped.
+ * The entry that `npm start` puts in front of the Worker, on the public port. It hides the local runtime's own
+ * endpoints. Without it, wrangler and Miniflare would serve handlers and a database explorer under `/cdn-cgi/`, which
+ * Cloudflare reserves for itself. The file imports only types, so it runs as is once its types are stripped.
  */
 import type { FetcherScheduledOptions, FetcherScheduledResult } from '@cloudflare/workers-types/experimental'
 

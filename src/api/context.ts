@@ -5,7 +5,7 @@ import type { Act } from '../store/accounts/audit.ts'
 import type { Organization, Store, UnscopedStore } from '../store/core/store.ts'
 import type { Contract, Parsed } from './contract.ts'
 
-/** A handler's input and services. If the endpoint needs a caller, also the caller and its organization's store. */
+/** A handler's input and services, with the caller and its organization's store if the endpoint needs a caller. */
 export type Context<C extends Contract> = {
   params: Parsed<C['params']>
   query: Parsed<C['query']>

@@ -33,7 +33,7 @@ export function endpoint<const C extends Contract>(contract: C & { readonly exam
   }
 }
 
-/** Declares an endpoint whose response is a file, in the same way. */
+/** Declares an endpoint whose response is a file. This takes the same two steps as `endpoint`. */
 export function fileEndpoint<const C extends FileContract>(contract: C & { readonly example: ExampleOf<C> }) {
   return {
     handle(handler: (context: Context<C>) => Promise<FileReply & { type: keyof C['files'] }>): Endpoint<C> {

@@ -18,8 +18,8 @@ import { ReadReplication } from './read-replication.ts'
 /**
  * The one request pipeline, for every protocol: authenticates, checks permissions, takes a token, reads and validates
  * the body, and only then calls the handler. Any error that's thrown becomes the response. Once the rate limiter has
- * replied, every response has the rate limit headers. If this request is part of another one, `admitted` is the caller
- * of that one.
+ * replied, every response has the rate limit headers. If this request is part of another one, `admitted` is the other
+ * request's caller.
  */
 export async function serve<C extends Contract, Answer>(
   contract: C,

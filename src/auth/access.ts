@@ -39,8 +39,8 @@ export function accessTokenOf({ headers }: Request): string | undefined {
 
 /**
  * Returns the user that an Access token identifies, or undefined if the deployment doesn't use Access. 401 if the token
- * isn't validly signed for this application and the current time, or if the user belongs to several organizations and
- * `x-org-slug` names none; 403 if no user has the email; 503 if Access's keys or D1 can't be reached.
+ * has an invalid signature, is for another application, or isn't valid now, or if the user belongs to several
+ * organizations and `x-org-slug` names none; 403 if no user has the email; 503 if Access's keys or D1 can't be reached.
  */
 export async function authenticateAccess(token: string, lookup: Lookup): Promise<AccessUser | undefined> {
   const { request, env, now } = lookup
@@ -55,7 +55,7 @@ export async function authenticateAccess(token: string, lookup: Lookup): Promise
 }
 
 /**
- * Lists the organizations of the user that an Access token identifies, sorted by name: `x-org-slug` can name any of
+ * Lists the organizations of the user that an Access token identifies, sorted by name. `x-org-slug` can name any of
  * them. Empty if the user belongs to none. 401 and 503 as in `authenticateAccess`, and also 401 if the deployment
  * doesn't use Access.
  */

@@ -26,7 +26,7 @@ interface Rights {
   /** Whether the caller's user settles disagreements between reviewers. Changes take effect within 30 seconds. */
   isAdjudicator: boolean
   rateLimitPerMinute: number
-  /** The limits of the caller's key, which also apply to keys that it creates. Each is null if there is none. */
+  /** The limits of the caller's key, which also apply to keys that it creates. Null means no such limit. */
   ownLimits: Pick<Credential, 'expiresAt' | 'rateLimitPerMinute'>
   /** When the caller's session ends. Null if the caller has no session. */
   sessionExpiresAt: number | null
@@ -56,8 +56,8 @@ const keys = new Remembered<Credential>(
 /**
  * Authenticates a request by its key, or else by its session, or else by its Cloudflare Access token. 401 if none is
  * valid, or if `x-org-slug` names another organization; 403 if a page on another origin tries to change something
- * without a key; 429 if this isolate hasn't seen the credential and its address has sent too many unknown ones; 503 if
- * it hasn't seen the credential and D1 doesn't respond.
+ * without a key; 429 if this isolate hasn't seen the credential and the caller's address has sent too many unknown
+ * ones; 503 if this isolate hasn't seen the credential and D1 doesn't respond.
  */
 export async function authenticate(lookup: Lookup): Promise<Caller> {
   const { request } = lookup

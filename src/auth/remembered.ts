@@ -35,7 +35,7 @@ export class Remembered<Found> {
 
   /**
    * `isSecret` means that the credentials are random, so an unknown one was guessed or revoked and never becomes valid.
-   * Such lookups count against their address, and their result is cached.
+   * A lookup of such a credential counts against the address that sent it, and the result is cached.
    */
   constructor(find: Find<Found>, { isSecret }: { isSecret: boolean }) {
     this.#find = find
@@ -45,9 +45,9 @@ export class Remembered<Found> {
   /**
    * Returns the identity behind a credential, or undefined if it's unknown. Looks it up again once the cached result is
    * stale. While D1 is slow or doesn't respond, a credential seen in the last ten minutes keeps working, because
-   * clients don't retry a 401; an unknown one gets a 503. With shards, the limit is 45 seconds, because the credential
-   * comes with the epochs that say where traces are. The lookup continues after the response, so a slow D1 doesn't
-   * keep a revoked credential alive. 429 if an address that guesses credentials sends one that isn't cached.
+   * clients don't retry a 401; an unknown one gets a 503. With shards, the ten minutes are only 45 seconds, because
+   * the credential comes with the epochs that say where traces are. The lookup continues after the response, so a slow
+   * D1 doesn't keep a revoked credential alive. 429 if an address that guesses credentials sends one that isn't cached.
    */
   async get(
     credential: string,

@@ -34,8 +34,8 @@ export function cookieOf(cookies: string, name: string): string | undefined {
 }
 
 /**
- * The `Set-Cookie` header that sets a session, or clears it if null. Scripts can't read the cookie, and other sites
- * can't send it.
+ * The `Set-Cookie` header that sets a session, or clears it if `secret` is null. Scripts can't read the cookie, and
+ * other sites can't send it.
  */
 export function sessionCookie(request: Request, secret: string | null): string {
   const lifetime = secret === null ? 0 : SESSION_SECONDS

@@ -621,7 +621,7 @@ describe('npm run deploy', { concurrent: true }, () => {
     const { code, printed } = await checkout.deploy([], {}, [2, 'api'])
     expect(code).toBe(1)
     expect(printed).toContain('Internal error [code: 10013]')
-    expect(printed).toContain('This step failed: Creating it near this machine')
+    expect(printed).toContain('This step failed: Creating the database near this machine')
   })
 
   it('fails if wrangler asks a question and the answer is no', async ({ expect }) => {

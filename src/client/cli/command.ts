@@ -98,7 +98,7 @@ interface CommandText {
   scopes: readonly string[]
   /** What `--json` prints. */
   json: string
-  /** Whether the command handles the signal itself, because it has to clean up. Other commands are simply abandoned. */
+  /** Whether the command handles `signal` itself, because it has to clean up. Other commands are simply abandoned. */
   stopsItself?: boolean
 }
 

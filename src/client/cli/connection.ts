@@ -125,9 +125,9 @@ function serviceOf({ url, key, project }: Login, bookmark: Bookmark, fetch?: Fet
   if (!/^https?:\/\//.test(url) || !URL.canParse(url))
     throw invalid(`This isn't a URL: ${url}`, 'A URL must begin with https:// or http://.')
   const { username, password } = new URL(url)
-  // `fetch` refuses such a URL with an error that shows the whole URL.
+  // `fetch` also rejects a URL with a user name or a password, but its error would show the whole URL.
   if (username || password) throw invalid("The URL can't contain a user name or a password")
-  // A request can't contain such a key in a header.
+  // A header can't contain these other characters.
   if (!/^[\x21-\x7e]+$/.test(key)) throw invalid("This isn't a key: it has spaces or other characters that no key has")
   return new Service({ baseUrl: url, apiKey: key, projectSlug: project, fetch, bookmark })
 }

@@ -12,7 +12,7 @@ import type { Context } from './context.ts'
 import { counted } from './counted.ts'
 import { Failure } from './failure.ts'
 
-/** A file's format, which determines how to tell that a part is complete. */
+/** A file's format, which determines how to tell whether a part is complete. */
 type Format = 'jsonl' | 'csv' | 'chat'
 
 interface Export {

@@ -23,7 +23,7 @@ export const importDataset = defineCommand({
   summary: "Add examples to a step's dataset",
   description: [
     'Reads a file with one example per line: `{"input": …, "expected": …}`, and optionally `id` (a UUID), `state`, and `metadata`. If the step has no dataset, one is created.',
-    'If an example has no ID, one is derived from its content, so importing a file again adds nothing. You can also import the output of `datasets export`, but only into another project, because its IDs are taken in this one.',
+    'If an example has no ID, one is derived from its content, so importing a file again adds nothing. You can also import the output of `datasets export`, but only into a different project: in the project that it came from, its IDs are taken.',
   ],
   arguments: {
     step: { description: 'The step that the dataset belongs to' },

@@ -8,7 +8,7 @@ export const login = defineCommand({
   name: 'login',
   summary: 'Store a URL and a key',
   description: [
-    'Checks the key against the service, says who it belongs to, and stores both in `~/.config/countersign/config.json` (or under XDG_CONFIG_HOME), which only you can read.',
+    'Checks the key against the service, says who it belongs to, and stores the URL and the key in `~/.config/countersign/config.json` (or under XDG_CONFIG_HOME), which only you can read.',
     "The key isn't an option, because other users on the machine can see the options of running programs. The command asks for it, or reads it from stdin.",
     'In CI, set COUNTERSIGN_URL and COUNTERSIGN_KEY instead. They take precedence over a login, unless you name one with `--profile`.',
   ],
