@@ -10,6 +10,7 @@ const number: Rule = { type: 'number', tolerance: 0.01 }
 const ignore: Rule = { type: 'ignore' }
 
 describe("an evaluator's rules", () => {
+  // `fields` is the default, which applies if no rule matches.
   it.for<[string, Evaluator, string[], Rule['type']]>([
     ['the default', {}, ['a'], 'fields'],
     ['a rule for the whole output', { type: 'exact' }, ['a', '0'], 'exact'],
@@ -32,7 +33,7 @@ describe("an evaluator's rules", () => {
     ['a field without a name', { paths: { '.a': number } }, ['', 'a'], 'number'],
     ['a last field without a name', { paths: { 'a.': number } }, ['a', ''], 'number'],
     ['a field that every object inherits', { paths: { constructor: number } }, ['constructor'], 'number'],
-    ['no rule for a field that every object inherits', {}, ['__proto__'], 'fields'],
+    ['a field that every object inherits, without a rule', {}, ['__proto__'], 'fields'],
   ])('are found by path: %s', ([, evaluator, steps, expected], { expect }) => {
     expect(evaluatorFaults(evaluator)).toEqual([])
     expect(ruleAt(evaluator, steps)).toBe(expected)

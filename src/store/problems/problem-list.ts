@@ -58,8 +58,8 @@ interface ProblemQuery {
 }
 
 /**
- * Lists up to `limit` of a project's problems: those with cases in the range, and those with a candidate. Reads only
- * counters: at most one row for each problem and day in the range and the preceding one.
+ * Lists up to `limit` of a project's problems: those with cases in the range, and those with a candidate. Reads counters
+ * instead of cases: at most one row for each problem and day in the range and the preceding one.
  */
 export async function selectProblems(
   store: Store,
@@ -68,7 +68,7 @@ export async function selectProblems(
 ): Promise<CountedProblem[]> {
   const { control, databases } = store
   const counted = databases.length === 1 ? countsOf(project, days) : await sumCounts(store, project, days)
-  // A renamed step may have several rows. The columns are those of the row with the last change.
+  // A renamed step may have several rows. The columns are those of the most recently changed row.
   const decided = sql`
     select ${readStepId(problems.projectKey, problems.stepId)} as step_id, ${problems.errorType} as error_type, ${problems.docSlug} as doc_slug,
       ${problems.isDismissed} as is_dismissed, ${problems.note} as note, ${problems.candidateVersionId} as version_id,

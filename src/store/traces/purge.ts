@@ -39,7 +39,7 @@ export async function takeDuePurges({ database }: UnscopedStore, now: number, li
 }
 
 /**
- * Deletes everything that belongs to a deleted trace in bounded steps, and the trace's row last. Returns whether the
+ * In bounded steps, deletes everything that belongs to a deleted trace, and then the trace's row. Returns whether the
  * purge is done. If not, the job is sent again. Safe to run twice or concurrently, because each step deletes only data
  * that still exists, and never data of a live trace.
  */

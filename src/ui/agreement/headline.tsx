@@ -21,7 +21,7 @@ export const Headline = ({ agreement, pathTo }: HeadlineProps) => (
       Whether to accept or correct an output.
     </Card>
     <Card title="Error types" label="errorType" group={agreement.errorType} pathTo={pathTo}>
-      What's wrong with an output for which at least two reviewers named an error type.
+      Which error type an output has. Only outputs for which at least two reviewers named an error type count.
     </Card>
   </div>
 )
@@ -50,13 +50,13 @@ function Card({ title, label, group, pathTo, children }: CardProps) {
                 part={unanimous}
                 whole={outputs}
                 path={pathTo({ label, agrees: 'true' })}
-                label={`${share(unanimous, outputs)}: ${counted(unanimous, 'output')} on which everybody agrees, ${title.toLowerCase()}`}
+                label={`${share(unanimous, outputs)}: ${counted(unanimous, 'output')} on which everybody agrees (${title.toLowerCase()})`}
               />{' '}
               of{' '}
               <Counted
                 value={outputs}
                 path={pathTo({ label })}
-                label={`${counted(outputs, 'compared output')}, ${title.toLowerCase()}`}
+                label={`${counted(outputs, 'compared output')} (${title.toLowerCase()})`}
               />{' '}
               {nounFor(outputs, 'output')}, everybody agrees.
             </Text>
@@ -66,7 +66,7 @@ function Card({ title, label, group, pathTo, children }: CardProps) {
               bar={<EstimateBar estimate={agreement} nameOf={shareName} />}
             />
             <Figure
-              name="Krippendorff's α, corrected for chance"
+              name="Krippendorff's α (agreement beyond chance)"
               value={reason === undefined ? beyondChance(alpha.value ?? 0) : `${counted(outputs, 'output')}: ${reason}`}
               bar={reason === undefined && <EstimateBar estimate={alpha} nameOf={beyondChance} />}
             />

@@ -27,7 +27,7 @@ export function Pairs({ agreement: { pairs, reviewers }, nameOf, pathTo }: Pairs
   return (
     <Section
       title="Pairs of reviewers"
-      description={`Cohen's κ on decisions (agreement beyond chance) and the number of outputs that both voted on. For pairs with fewer than ${FEW_OUTPUTS} outputs, the percentage shows how often they agree. Select a cell to see the outputs on which the two disagree.`}
+      description={`Cohen's κ on decisions (agreement beyond chance) and the number of outputs that both voted on. For pairs with fewer than ${FEW_OUTPUTS} outputs, the percentage shows how often they agree. If two reviewers disagree on any outputs, select their cell to see them.`}
     >
       <ScrolledTable label="Pairs of reviewers">
         <Table verticalSpacing={4}>

@@ -47,7 +47,7 @@ export function Page() {
           {listFault && <FaultAlert error={listFault} title="Couldn't load the items" onRetry={query.refetch} />}
           {first !== undefined && first.removed > 0 && (
             <Text size="sm" role="status">
-              {first.removed === 1 ? '1 item is gone' : `${count(first.removed)} items are gone`}, because{' '}
+              {first.removed === 1 ? '1 item is gone' : `${count(first.removed)} items are gone`} because{' '}
               {first.removed === 1 ? 'its trace was' : 'their traces were'} deleted.
             </Text>
           )}

@@ -87,7 +87,7 @@ export function WebhookSwitch({ webhook }: { webhook: Webhook }) {
       await refreshWebhooks()
       const message = enabled
         ? `${host} will get events again within 30 seconds. Pending deliveries resume.`
-        : `${host} won't get any more events. From now on, no events are recorded for it.`
+        : `${host} won't get any more events. From now on, no events will be recorded for it.`
       notifications.show({ message })
     },
     onFault: ({ message }) => notifications.show({ color: 'red', title: `Couldn't change ${host}`, message }),
@@ -152,7 +152,8 @@ export function DeleteWebhook({ webhook, onDeleted }: { webhook: Webhook; onDele
               ”:{' '}
             </>
           )}
-          It won't get any more events, and you can no longer view its deliveries. You can't undo this.
+          This webhook won't get any more events, and you'll no longer be able to view its deliveries. You can't undo
+          this.
         </Text>
       )}
     </DialogForm>
