@@ -13,7 +13,7 @@ import { showWait } from './parts/wait-notice.ts'
 onWait(showWait)
 
 void queryClient.prefetchQuery(sessionQuery)
-// If this fails, the page tries again, and then shows any error.
+// If this fails, the page tries again, and shows an error only if that also fails.
 await loadPageAt(location.pathname).catch(() => undefined)
 
 const container = document.getElementById('app')

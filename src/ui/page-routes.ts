@@ -1,6 +1,6 @@
 /**
- * Loads each page. The build reads this list: for each page, it writes a document that preloads the page's files
- * (scripts/vite/app-pages.ts).
+ * The function that loads each page, by the page's path. The build reads this list: for each page, it writes a document
+ * that preloads the page's files (scripts/vite/app-pages.ts).
  */
 export const PAGES = {
   '/': () => import('./insights/page.tsx'),

@@ -34,8 +34,8 @@ export const recordActivation = (
 
 /**
  * The statements (one or none) that record that an earlier version of a prompt is active again. Run them like those of
- * `recordActivation`. If the service reactivated the version, always records this. Otherwise, records it only if the
- * previous version is newer and the version was active before.
+ * `recordActivation`. They always record this if the service reactivated the version. Otherwise, they record it only if
+ * the previous version is newer and the version was active before.
  */
 export const recordRollback = (
   store: Store,

@@ -64,7 +64,7 @@ export interface Watch {
   nextLook: number | null
   /** The looks reached so far, in order. */
   looks: readonly WatchLook[]
-  /** If the service reactivated this version because of a look at the other version, that look. */
+  /** The look at the other version that made the service reactivate this version. Null if none did. */
   rolledBack: WatchLook | null
   /** The activation's keys, for writes. */
   place: WatchPlace

@@ -129,7 +129,7 @@ export const groupByTrace = async (store: Store, ids: readonly string[]): Promis
 export const storeOfSpan = async (store: Store, id: string): Promise<Store> =>
   onlyStore(await placesOfSpans(store, [id]), id)
 
-/** The stores of spans. If several stores have a span with the same id, it's the one that received the span last. */
+/** The stores of spans. If several stores have a span with the same id, chooses the store that received it last. */
 const placesOfSpans = (store: Store, ids: readonly string[]): Promise<Places> =>
   newestPlaces(store, ids, async ({ database, organization }) =>
     database

@@ -313,7 +313,7 @@ async function inEach(
 /**
  * Releases a run's webhooks, and stores when a run has to check each of them again: when the webhook's next delivery is
  * due and its rest is over. Returns the earliest of these times, or null if there's nothing left. A single statement
- * does both. If a message arrives at the same time, it either finds the webhook free, or this statement sees the
+ * does both. If a message arrives at the same time, either it finds the webhook free, or this statement sees the
  * message's event.
  */
 export async function giveBackReceivers(
@@ -341,7 +341,7 @@ const NEXT_TIMES = rowSet(['key', 'at'])
 
 /**
  * Like `giveBackReceivers`, but for deliveries in several databases, which a single statement can't read. So this first
- * makes the webhooks free and due. If a message arrives at the same time, it either finds the webhooks free, or its
+ * makes the webhooks free and due. If a message arrives at the same time, either it finds the webhooks free, or its
  * event is among those that are read here.
  */
 async function giveBackFromEach(store: Store, isMine: SQL | undefined): Promise<number | null> {

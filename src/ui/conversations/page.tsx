@@ -33,7 +33,7 @@ export function Page() {
   const pages = query.data?.pages
   const groups = useMemo(() => {
     const listed = pages?.flatMap(page => page.groups)
-    // After a group's newest trace is deleted, a later page may list it again, where its older traces are.
+    // After a group's newest trace is deleted, a later page may list the group again, in the place of its older traces.
     return listed && [...new Map(listed.toReversed().map(group => [group.value, group])).values()].toReversed()
   }, [pages])
   const searchedTo = pages?.at(-1)?.searchedTo

@@ -70,7 +70,7 @@ export function Rank({ step, problem, days, place, project, named, typeNames, pa
           in{' '}
           <Counted
             value={step.outputs}
-            // If the numbers are equal, this one counts decisions, some of which may be on older outputs.
+            // If this equals the number of decisions, it counts them, and some may be on older outputs.
             path={step.outputs > decidedOf(step) ? paths.outputs({ stepId }) : null}
             label={`${counted(step.outputs, 'output')} from ${stepId}`}
           />{' '}

@@ -60,7 +60,8 @@ export function useQueue(projectSlug: string, kind: QueueKind) {
   }
   const clearFilter = () => setParameters(withoutQueueFilter)
 
-  // A dispute has no votes left to claim. If two adjudicators decide at the same time, the etag catches the conflict.
+  // Disputes aren't claimed, because all of their votes have been cast. If two adjudicators decide at the same time,
+  // the etag catches the conflict.
   const isClaimable = (id: string) => kind === 'review' && !sitting.decided.has(id) && !sitting.resetting.has(id)
   useClaims([...(current === undefined ? [] : [current]), ...ahead].filter(isClaimable))
   useReadAhead(ahead, previews)

@@ -18,7 +18,7 @@ const PAGE = 100
 const DELIVERIES_PAGE = 50
 const FOLLOW_WEBHOOK_MS = 15_000
 const FOLLOW_DELIVERY_MS = 2_000
-/** Longer than a delivery's lease. During an attempt, the next attempt is due when the lease ends. */
+/** Longer than a delivery's lease, because a delivery that's being attempted is due again when its lease ends. */
 const DUE_SOON_MS = 150_000
 
 /** A list from the management API, page by page. */

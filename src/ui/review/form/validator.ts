@@ -40,7 +40,8 @@ function reset(): void {
 }
 
 /**
- * Whether data matches a part of a schema, whose references point into the root. False if the schema can't be applied.
+ * Whether data matches `schema`, which is a part of `root`. Its references point into `root`. False if `schema` can't
+ * be applied.
  */
 function isValid(schema: RJSFSchema, data: Data, root: RJSFSchema): boolean {
   if (typeof schema === 'boolean') return schema
