@@ -95,17 +95,20 @@ describe('an imported decision', () => {
     expect((await org.read.get(INSIGHTS)).body.days).toMatchObject([{ accepted: 0, corrected: 1 }])
   })
 
-  it.for([['accept'], ['reset']] as const)('never replaces a newer %s by a person', async ([decision], { expect }) => {
-    const { org, spanId, review, read, history } = await newSpan()
-    await review({ decision: 'accept' })
-    await review({ decision })
-    const before = await read()
-    const [{ status, body }] = await importAll(org, importOf(spanId, { decision: 'correct', approvedOutput: 'No' }))
-    expect([status, body.import]).toEqual([200, 'outdated'])
-    expect(body.review).toEqual(before.span.review)
-    expect(await read()).toEqual(before)
-    expect((await history())[0].decision).toBe(decision)
-  })
+  it.for([['accept'], ['reset']] as const)(
+    "never replaces a person's newer decision: %s",
+    async ([decision], { expect }) => {
+      const { org, spanId, review, read, history } = await newSpan()
+      await review({ decision: 'accept' })
+      await review({ decision })
+      const before = await read()
+      const [{ status, body }] = await importAll(org, importOf(spanId, { decision: 'correct', approvedOutput: 'No' }))
+      expect([status, body.import]).toEqual([200, 'outdated'])
+      expect(body.review).toEqual(before.span.review)
+      expect(await read()).toEqual(before)
+      expect((await history())[0].decision).toBe(decision)
+    },
+  )
 
   it('is replaced by a person’s later decision, which moves its count to another day in insights', async ({
     expect,

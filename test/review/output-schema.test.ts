@@ -105,7 +105,7 @@ describe("a step's outputSchema", () => {
     },
   )
 
-  it('is treated as the newest draft if its draft is unknown and it was stored before schemas were checked', async ({
+  it('follows the newest draft if its draft is unknown and it was stored before schemas were checked', async ({
     expect,
   }) => {
     const { review, prompt } = await withSchema({})

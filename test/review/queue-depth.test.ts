@@ -38,7 +38,7 @@ const EVERY_FILTER = new URLSearchParams({
 const withoutKind = new URLSearchParams(EVERY_FILTER)
 withoutKind.delete('kind')
 
-describe('the deepest query of the queue', () => {
+describe('the deepest query', () => {
   const callers = new Map<string, Client>()
   let userId: string
   beforeAll(async () => {
@@ -70,7 +70,7 @@ describe('the deepest query of the queue', () => {
    */
   async function statusesOf(name: string, parameters: object): Promise<number[]> {
     const caller = callers.get(name)
-    if (!caller) throw new Error(`There is no ${name}`)
+    if (!caller) throw new Error(`Unknown caller: ${name}`)
     const own = new URLSearchParams({ ...parameters }).toString()
     const { body } = await caller.get(`/api/review-queue?projectSlug=support&limit=1&${own}`)
     const places = ['', ...(body.nextCursor ? [`&cursor=${body.nextCursor}`] : [])]

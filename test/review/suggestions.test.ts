@@ -264,7 +264,7 @@ describe('an agent’s decision', () => {
     expect(root.truncated).toEqual(['suggestions.0.approvedOutput', 'suggestions.1.approvedOutput'])
   })
 
-  it.skipIf(isSharded)('takes an extra round trip to read only if there is one', async ({ expect }) => {
+  it.skipIf(isSharded)('adds a round trip to reads only if it exists', async ({ expect }) => {
     const { org, id, spanId, suggest } = await newSuggested()
     const paths = [`/api/spans/${spanId}`, `/api/traces/${id}`]
     const roundTrips = async () => {

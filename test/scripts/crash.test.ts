@@ -126,8 +126,8 @@ async function untilCutOff(write: () => Promise<void>): Promise<void> {
 }
 
 /**
- * All acknowledged writes must exist. An interrupted call may have taken full, partial, or no effect. After it's
- * repeated, it must have taken effect exactly once.
+ * All acknowledged writes must exist. An interrupted call may have taken effect fully, partially, or not at all. After
+ * it's repeated, it must have taken effect exactly once.
  */
 async function mustBeWhole(tenant: Tenant, ledger: readonly Subject[]): Promise<void> {
   const undecided: Subject[] = []

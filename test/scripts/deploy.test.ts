@@ -375,7 +375,7 @@ describe('npm run deploy', { concurrent: true }, () => {
   it.for([
     ['other tables', 'CREATE TABLE recipes (title TEXT)', []],
     ['the organizations of a different deployment', "INSERT INTO organizations VALUES (1, 'Acme')", migrations],
-  ] as const)('leaves a database with %s alone', async ([, content, applied], { expect }) => {
+  ] as const)("doesn't touch a database that contains %s", async ([, content, applied], { expect }) => {
     const checkout = await newCheckout({ applies: FEW })
     const other = { uuid: 'other', name: 'countersign-2', jurisdiction: null, region: 'ENAM', content }
     const databases = [{ ...other, migrations: [...applied] }]

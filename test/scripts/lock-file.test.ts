@@ -6,7 +6,7 @@ interface Package {
   optionalDependencies?: Record<string, string>
 }
 
-it('lists the binaries for every platform, so that it can be installed on all of them', ({ expect }) => {
+it('the lock file lists the binaries for every platform, so that npm ci works on all platforms', ({ expect }) => {
   const file = readFileSync(join(import.meta.dirname, '../../package-lock.json'), 'utf8')
   const { packages }: { packages: Record<string, Package> } = JSON.parse(file)
   const listed = new Set(Object.keys(packages).map(path => path.slice(path.lastIndexOf('node_modules/') + 13)))

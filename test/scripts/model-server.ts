@@ -15,7 +15,7 @@ const sessions = new Map<string, Session>()
 /**
  * A model provider for the tests of the model engine, over real HTTP, with the wire formats of OpenAI and Anthropic.
  * Each test has a session, which is the first segment of the path. `PUT /<session>/replies` sets the replies, which are
- * sent in order. The last one repeats. A reply with `when` is sent only for requests that contain that text.
+ * sent in order. The last one repeats. A reply with `when` is sent only for requests that contain the text in `when`.
  * `GET /<session>/asked` returns the requests.
  */
 export async function startModelServer(): Promise<{ url: string; close: () => void }> {
@@ -66,7 +66,7 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   response.end(reply.body ?? JSON.stringify(path.endsWith('messages') ? anthropic(reply, body) : openAi(reply, body)))
 }
 
-/** The reply to a request. This is a reply whose `when` is in the request, or else the next reply without a `when`. */
+/** The reply to a request: a reply whose `when` is in the request, or else the next reply without a `when`. */
 function replyTo(request: string, replies: Reply[]): Reply | undefined {
   const own = replies.find(({ when }) => when !== undefined && request.includes(when))
   if (own) return own
@@ -120,7 +120,7 @@ function answered({ answer, isNaive }: Reply, body: Wire): unknown {
   return order && typeof answer === 'object' ? { ...answer, error_type: order } : answer
 }
 
-/** All strings in a request, except for the text between the fence lines, which the first string specifies. */
+/** All strings in a request, except for the text between the fence lines that the first string specifies. */
 function outsideFence({ system = '', messages }: Wire): string {
   const texts = [system, ...messages.map(({ content }) => content)].map(text =>
     typeof text === 'string' ? text : text.map(part => part.text).join('\n'),

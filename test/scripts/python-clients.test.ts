@@ -16,7 +16,7 @@ import { freePort, newServer, PROJECT, type Server } from './server.ts'
 /*
  * Tests the real Python SDKs with the programs on their pages in docs/sdks. Only `npm run test:clients` runs these
  * tests, because the packages take a gigabyte. `clients/python/` has the expected trace of each program. To update the
- * traces, add `-- -u`, and review the changes as you would review those to a page.
+ * traces, add `-- -u`, and review the changes as you would review changes to a page.
  */
 
 /** Output that a client prints even if nothing is wrong. */

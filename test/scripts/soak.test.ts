@@ -24,8 +24,8 @@ const { minutes, everyMs, measuredMs, isThorough } = process.env.SOAK_MINUTES
   : { minutes: 0.1, everyMs: { memory: 1500, cron: 3000, experiment: 3000 }, measuredMs: 500, isThorough: false }
 
 /**
- * The number of concurrent callers, both in the main load and while the server's capacity is measured, which takes
- * `measuredMs`.
+ * The number of concurrent callers, both in the main load and during the measurement of the server's capacity. The
+ * measurement takes `measuredMs`.
  */
 const CALLERS = 8
 
@@ -189,7 +189,7 @@ function newRuns(client: Client, counts: Counts): () => Promise<number> {
   }
 }
 
-/** The paths that people and pipelines read. Each path is read once in every `every` runs. */
+/** The paths that people and pipelines read. Each path is read once per `every` runs. */
 const PAGES: readonly (readonly [every: number, path: string])[] = [
   [2, `/api/prompts?projectSlug=soak&stepId=${STEP}`],
   [5, '/api/traces?projectSlug=soak'],

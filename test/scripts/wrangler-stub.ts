@@ -27,7 +27,7 @@ export interface Account {
     jurisdiction: string | null
     region: string
     migrations: string[]
-    /** SQL that creates the content of the database that a shard doesn't have. */
+    /** SQL that adds content that no shard of the deployment has. */
     content?: string
   }[]
   buckets: { name: string; jurisdiction: string | undefined; location: string | undefined }[]

@@ -33,8 +33,8 @@ const mixOf = (kind: string, trace: readonly string[], control: readonly string[
 const unique = (tables: readonly string[]): string => [...new Set(tables)].sort().join(', ')
 
 /**
- * Lists a round trip's tables from different databases: those that a single statement uses, and those that its
- * statements write together. Only the writes in a batch have to be in one database.
+ * Lists a round trip's tables from different databases: those that a single statement uses, and those that the round
+ * trip's statements write together. Only the writes in a batch have to be in one database.
  */
 export function mixesOf(statements: readonly string[]): string[] {
   const each = statements.map(tablesOf)

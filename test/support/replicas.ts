@@ -21,13 +21,13 @@ interface Replicated {
   name: string
   primary: D1Database
   replica: D1Database
-  /** The transactions that the primary has committed, in order. A bookmark is a number of these transactions. */
+  /** The transactions that the primary has committed, in order. A bookmark is a count of these transactions. */
   log: (readonly Statement[])[]
   /** How many of these transactions the replica has applied. */
   applied: number
   /** The newest bookmark that a client has received. */
   received: number
-  /** These run calls one at a time. */
+  /** Both queues run calls one at a time. */
   atPrimary: Queue
   atReplica: Queue
 }
@@ -187,7 +187,7 @@ const APPLIED_AT_ONCE = 200
 
 /** Applies transactions to the replica until it has applied `target` of them. */
 async function catchUp(replicated: Replicated, target: number): Promise<void> {
-  // Each batch has many transactions, because requests wait for this.
+  // Each batch has many transactions, because requests wait until the replica has caught up.
   while (replicated.applied < target) {
     const end = Math.min(replicated.applied + APPLIED_AT_ONCE, target)
     await runBatch(replicated.replica, replicated.log.slice(replicated.applied, end).flat())

@@ -43,7 +43,7 @@ const missing = ({ path }: Contract, name: string): never => {
   throw new Error(`The walk has no value for ${name} in ${path}`)
 }
 
-/** Removes the limit with which samples keep some pages short. */
+/** Removes the limit that keeps some samples' pages short. */
 function unlimited(path: string): string {
   const url = new URL(path, 'https://countersign.test')
   url.searchParams.delete('limit')
@@ -103,7 +103,7 @@ export async function seeTools(caller: Client, world: World, places: readonly Pl
   return seen
 }
 
-/** Adds the project, which calls with a key for all projects must name. */
+/** Adds the project, because calls with a key for all projects must name one. */
 const withProject = (params: { name: string; arguments: Record<string, unknown> }) => {
   const tool = tools.find(({ name }) => name === params.name)
   const needsProject = tool?.endpoint.contract.query && 'projectSlug' in tool.endpoint.contract.query.entries

@@ -82,7 +82,7 @@ describe('a receiver that hangs', () => {
       await slow.send(bindings)
       expect(received.length).toBeLessThanOrEqual(turns * CONCURRENT_DELIVERIES)
       expect(received.length).toBeGreaterThanOrEqual(turns)
-      // The next message in the queue gets a turn.
+      // The run has queued a message for the next turn.
       if (received.length < count) expect(events.at(-1)).toMatchObject([{ kind: 'send_events' }, { delaySeconds: 0 }])
     }
     expect(new Set((await slow.deliveries()).map(({ attempts }: { attempts: number }) => attempts))).toEqual(

@@ -327,7 +327,7 @@ describe('prompts', () => {
     expect(new Set(pushed.prompts.map(({ change }: { change: string }) => change))).toEqual(new Set(['unchanged']))
     expect((await user.cli(['prompts', 'diff'])).code).toBe(0)
 
-    // Uses the same files in a project that has no prompts.
+    // Uses the same files in a project that has none of these prompts.
     const other = await newUser()
     await cp(join(user.home, 'prompts'), join(other.home, 'prompts'), { recursive: true })
     await rm(join(other.home, 'prompts', 'answer.md'))

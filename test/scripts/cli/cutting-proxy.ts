@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** A proxy that leaves out the last lines of exports. */
+/** A proxy that can leave out the last line of an export. */
 export async function cuttingProxy(target: string) {
   let left = 0
   const server = createServer(async (request, response) => {

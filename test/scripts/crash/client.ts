@@ -1,6 +1,6 @@
 import type { Fields, Json } from '../../properties/model.ts'
 
-/** Thrown if the server died before it responded, so that the call may or may not have taken effect. */
+/** Thrown if the server died before it responded, so the call may or may not have taken effect. */
 export class CutOff extends Error {}
 
 export interface Answer {
@@ -8,7 +8,7 @@ export interface Answer {
   body: Fields
 }
 
-/** Calls a server that may be killed at any time. A status of 500 or higher counts as a failed call. */
+/** Calls a server that may be killed at any time. A call with a status of 500 or higher counts as failed. */
 export class Client {
   /** Whether the server is being killed. If so, calls may get no response. */
   isDying = false

@@ -26,8 +26,8 @@ export class Tracked<State> implements Subject {
   readonly #viewOf: (state: State) => unknown
   readonly #onSettled: (before: State, after: State) => void
   /**
-   * A single state. During a call, and after a call was cut off, all possible states, ending with that of complete
-   * success.
+   * The current state. During a call, and after a call was cut off, this lists all possible states. The last one is the
+   * state after complete success.
    */
   #states: readonly State[]
   repeat: () => Promise<unknown> = async () => {}

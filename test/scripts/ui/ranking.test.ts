@@ -148,7 +148,7 @@ describe('rankSteps', () => {
     expect(ranked[0]?.expected).toBe(Math.floor(1_000 * wilsonInterval(2, 50).low))
   })
 
-  it('expects corrections at the rate of the live version, and sorts steps by their number', ({ expect }) => {
+  it('expects corrections at the rate of the live version, and sorts steps by the expected number', ({ expect }) => {
     fc.assert(
       fc.property(fc.array(rankable(), { minLength: 2, maxLength: 8 }), parts => {
         const steps = parts.map(({ before, live, waiting }, index) => {
