@@ -32,12 +32,15 @@ export const Entry = v.object({
     v.metadata({ description: 'Null if the action applies to the whole organization' }),
   ),
   targetId: v.pipe(Uuid, v.metadata({ description: 'The target of the action' })),
-  beforeId: v.pipe(v.nullable(Uuid), v.metadata({ description: 'The previously active item, such as a version' })),
-  afterId: v.pipe(v.nullable(Uuid), v.metadata({ description: 'The newly active item' })),
+  beforeId: v.pipe(
+    v.nullable(Uuid),
+    v.metadata({ description: 'The item that was active before the action, such as a version' }),
+  ),
+  afterId: v.pipe(v.nullable(Uuid), v.metadata({ description: 'The item that is active after the action' })),
   requestId: v.pipe(Uuid, v.metadata({ description: "The `x-request-id` of the call's response" })),
   reason: v.pipe(
     v.nullable(v.string()),
-    v.metadata({ description: 'Why somebody overrode a gate. Null if nobody did.' }),
+    v.metadata({ description: 'Why somebody overrode a gate. Null if nobody overrode one.' }),
   ),
 })
 
@@ -50,12 +53,12 @@ export const listAuditLog = endpoint({
   scope: 'manage',
   query: v.strictObject({
     action: v.optional(v.picklist(AUDIT_ACTIONS)),
-    keyId: v.optional(uuid('Actions by this key')),
-    userId: v.optional(uuid('Actions by this user, or by keys that act for them')),
-    targetId: v.optional(uuid('Actions on this target')),
-    projectId: v.optional(uuid('Actions in this project')),
-    from: v.optional(timestamp('Entries at or after this time')),
-    to: v.optional(timestamp('Entries before this time')),
+    keyId: v.optional(uuid('Only actions by this key')),
+    userId: v.optional(uuid('Only actions by this user or by keys that act for them')),
+    targetId: v.optional(uuid('Only actions on this target')),
+    projectId: v.optional(uuid('Only actions in this project')),
+    from: v.optional(timestamp('Only entries at or after this time')),
+    to: v.optional(timestamp('Only entries before this time')),
     ...pageParameters,
   }),
   errors: { 404: 'Not found' },

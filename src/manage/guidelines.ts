@@ -15,7 +15,7 @@ export const putGuideline = endpoint({
   path: '/api/projects/{projectId}/guidelines/{stepId}',
   summary: "Set a step's guideline for reviewers",
   description:
-    "Reviewers see it next to each of the step's outputs. If you rename the step, its guideline moves with it.",
+    "Reviewers see the guideline next to each of the step's outputs. If you rename the step, its guideline moves with it.",
   scope: 'manage',
   params: guidelineParams,
   body: v.strictObject({

@@ -34,7 +34,7 @@ export const createKnowledgeDoc = endpoint({
   method: 'POST',
   path: '/api/knowledge-docs',
   summary: 'Create a knowledge doc',
-  description: 'Its first version becomes active.',
+  description: 'The first version of the doc becomes active.',
   scope: 'manage',
   body: v.strictObject({
     projectSlug: ProjectSlug,
@@ -143,7 +143,7 @@ export const deleteKnowledgeDoc = endpoint({
   method: 'DELETE',
   path: '/api/knowledge-docs/{docId}',
   summary: 'Delete a knowledge doc',
-  description: 'Deletes all its versions. Spans keep the IDs of the versions they used.',
+  description: 'Also deletes all versions of the doc. Spans keep the IDs of the versions they used.',
   scope: 'manage',
   params: v.object({ docId: Uuid }),
   responses: { 200: v.object({ id: Uuid }) },

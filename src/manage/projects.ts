@@ -24,7 +24,7 @@ import { Name, Project, toProject } from './wire.ts'
 const RetentionDays = v.pipe(
   v.nullable(wholeNumber(1, MAX_RETENTION_DAYS)),
   v.metadata({
-    description: "Traces are deleted within an hour once they're this many days old. Null keeps all traces.",
+    description: 'How many days to keep traces. Older traces are deleted within an hour. Null keeps all traces.',
   }),
 )
 

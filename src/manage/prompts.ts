@@ -44,9 +44,9 @@ const OutputSchema = v.pipe(
       })
   }),
   v.metadata({
-    description: `JSON Schema of the step's output. \`$schema\` can be draft 4, 6, 7, 2019-09, or 2020-12, which is the
+    description: `The JSON Schema of the step's output. \`$schema\` can be draft 4, 6, 7, 2019-09, or 2020-12, which is the
 default. References must stay within the schema. Patterns can't have back-references, and all of a schema's patterns
-together may have at most ${MAX_PATTERN_STATES} states; \`a{1000}\` has a thousand.`,
+together may have at most ${MAX_PATTERN_STATES} states. For example, \`a{1000}\` has 1,000 states.`,
     examples: [{ type: 'object', properties: { answer: { type: 'string' } }, required: ['answer'] }],
   }),
 )
@@ -59,7 +59,7 @@ const Override = v.pipe(
   v.check(reason => reason.trim() !== '', 'must not be blank'),
   v.metadata({
     description:
-      "The reason for activating a version that doesn't meet the step's gate, for the audit log. Only people can send it. Ignored if it isn't needed.",
+      "Why a version that doesn't meet the step's gate should become active anyway. The audit log records it. Only people can send it, and it's ignored if it isn't needed.",
   }),
 )
 
@@ -68,7 +68,8 @@ export const createPrompt = endpoint({
   method: 'POST',
   path: '/api/prompts',
   summary: "Create a step's prompt",
-  description: 'Its first version becomes active. If the step has a gate, this requires an `override`.',
+  description:
+    'The first version of the prompt becomes active. If the step has a gate, the call requires an `override`.',
   scope: 'manage',
   body: v.strictObject({
     projectSlug: ProjectSlug,
@@ -111,7 +112,7 @@ export const createPromptVersion = endpoint({
   path: '/api/prompts/{promptId}/versions',
   summary: 'Create a version of a prompt',
   description:
-    "If you omit outputSchema, the new version gets the active version's. If the step has a gate, a call with `activate` gets a 409 and creates no version.",
+    "If you omit `outputSchema`, the new version gets the active version's schema. If the step has a gate, a call with `activate: true` gets a 409 and creates no version.",
   scope: 'manage',
   params: v.object({ promptId: Uuid }),
   body: v.strictObject({
@@ -158,7 +159,7 @@ export const activatePromptVersion = endpoint({
   path: '/api/prompts/{promptId}/active-version',
   summary: 'Activate a version of a prompt',
   description:
-    "To roll back, activate an earlier version. If the step has a gate, a version that was never active has to meet it. If it doesn't, the error's code is `gate_not_met`, and `details` lists each unmet condition.",
+    "To roll back, activate an earlier version. If the step has a gate, a version that has never been active must meet the gate. If it doesn't, the call gets a 409 with the code `gate_not_met`, and `details` lists each unmet condition.",
   scope: 'manage',
   params: v.object({ promptId: Uuid }),
   body: v.strictObject({ ...VersionChoice.entries, override: v.optional(Override) }),
@@ -195,7 +196,7 @@ export const deletePrompt = endpoint({
   method: 'DELETE',
   path: '/api/prompts/{promptId}',
   summary: 'Delete a prompt',
-  description: 'Deletes all its versions. Spans keep the IDs of the versions they used.',
+  description: 'Also deletes all versions of the prompt. Spans keep the IDs of the versions they used.',
   scope: 'manage',
   params: v.object({ promptId: Uuid }),
   responses: { 200: v.object({ id: Uuid }) },

@@ -22,9 +22,9 @@ const StepFields = object(
   v.strictObject({
     sample: described(
       v.optional(v.pipe(v.number(), v.minValue(0, 'must be at least 0'), v.maxValue(1, 'must be at most 1'))),
-      "The share of the step's outputs to offer, from 0 to 1. If it's 0, the queue offers none of them.",
+      "The share of the step's outputs that the queue should offer, from 0 to 1. If it's 0, the queue offers none of them.",
     ),
-    reviewers: described(v.optional(wholeNumber(1, MAX_REVIEWERS)), 'How many people review each output'),
+    reviewers: described(v.optional(wholeNumber(1, MAX_REVIEWERS)), 'How many people should review each output'),
     blind: described(
       v.optional(v.boolean()),
       "Whether to hide other people's votes and comments on an output from reviewers until there's a decision on it",
@@ -62,17 +62,17 @@ export const putReviewPolicy = endpoint({
   path: '/api/projects/{projectId}/review-policy',
   summary: "Set a project's review policy",
   description:
-    "Sets which outputs the review queue offers, and how many people review each. Replaces the whole policy; an empty object offers every output again. Existing decisions stay, and spans outside the policy can still be reviewed. If a trace's root is reviewed through another span, the policy of that span's step applies. If you rename a step, its policy moves with it. Only people can make this call.",
+    "Sets which outputs the review queue offers, and how many people review each. Replaces the whole policy. If the body is an empty object, the queue offers every output again. Existing decisions stay, and spans outside the policy can still be reviewed. If a trace's root is reviewed through another span, the policy of that span's step applies. If you rename a step, its policy moves with it. Only people can make this call.",
   scope: 'manage',
   params: v.object({ projectId: Uuid }),
   body: v.strictObject({
     default: described(
       v.optional(StepFields, {}),
-      "Applies to steps that aren't in `steps`. By default, the queue offers every output to one reviewer. The same defaults apply to missing fields.",
+      "The policy for steps that aren't in `steps`. If you omit it, the queue offers every output to one reviewer, and the policy isn't blind. The same defaults apply to each field that you omit.",
     ),
     steps: described(
       v.optional(Steps, {}),
-      `Keyed by any of a step's names; at most ${MAX_POLICY_STEPS} entries. Missing fields are taken from \`default\`.`,
+      `The policies of individual steps, keyed by any of a step's names; at most ${MAX_POLICY_STEPS} entries. Omitted fields are taken from \`default\`.`,
     ),
     always: v.optional(AlwaysRules, []),
   }),

@@ -38,11 +38,11 @@ export const Session = v.object({
   ),
   user: described(
     v.nullable(v.object({ id: Uuid, email: v.string(), name: v.string(), adjudicator: Adjudicator })),
-    'The user that the caller acts for',
+    'The user that the caller acts for. Null if the caller acts for no user.',
   ),
   key: described(
     v.nullable(v.object({ id: Uuid, name: v.string(), prefix: v.string() })),
-    'Null if the caller signed in through Cloudflare Access',
+    'The key that the caller uses. Null if the caller signed in through Cloudflare Access.',
   ),
   actorId: described(
     Uuid,
@@ -70,7 +70,8 @@ export const beginSession = endpoint({
   method: 'POST',
   path: '/api/session',
   summary: 'Create a browser session',
-  description: 'Signs in with an API key or a sign-in link. The cookie acts as that key for 12 hours.',
+  description:
+    "Signs in with an API key or a sign-in link. For 12 hours, requests with the session's cookie act as the API key, or as the key that created the link.",
   scope: 'public',
   managesSession: true,
   isLimitedByAddress: true,
@@ -140,7 +141,7 @@ export const listOwnOrganizations = endpoint({
     200: v.object({
       organizations: described(
         v.array(v.object({ slug: Slug, name: v.string() })),
-        `Sorted by name. If there are more than ${MAX_LISTED_MEMBERSHIPS}, only the oldest ${MAX_LISTED_MEMBERSHIPS}.`,
+        `Sorted by name. If there are more than ${MAX_LISTED_MEMBERSHIPS}, only the oldest ${MAX_LISTED_MEMBERSHIPS} are listed.`,
       ),
     }),
   },
@@ -163,7 +164,7 @@ export const endSession = endpoint({
   isLimitedByAddress: true,
   errors: { 503: ERRORS[503].message },
   responses: {
-    200: v.object({ id: described(v.nullable(Uuid), "The session's key. Null if there was no session.") }),
+    200: v.object({ id: described(v.nullable(Uuid), "The ID of the session's key. Null if there was no session.") }),
   },
   example: {
     answers: { 200: { id: KEY_ID } },

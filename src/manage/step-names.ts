@@ -21,7 +21,7 @@ const Names = v.pipe(
   // Not a `v.record`, which leaves out names like `constructor`.
   shownAs(v.custom<object>(isJsonObject, 'must be an object'), v.record(Name, Name)),
   v.metadata({
-    description: `New names, keyed by old name; at most ${MAX_STEP_NAMES} entries. A new name can't itself be renamed.`,
+    description: `The new names, keyed by the old names; at most ${MAX_STEP_NAMES} entries. A new name can't itself be renamed.`,
   }),
   v.rawTransform(({ dataset, addIssue, NEVER }) => {
     const input = dataset.value

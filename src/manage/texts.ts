@@ -41,7 +41,7 @@ export const IsToBeActive = v.pipe(
   v.metadata({ description: 'Whether to activate this version immediately' }),
 )
 export const WrittenAt = timestamp(
-  "When the version was written. Set this to import a version from elsewhere. Only people can set it, and it can't be in the future. It doesn't affect the time of activation.",
+  "When the version was written. Set this to import a version from elsewhere. Only people can set it, and it can't be in the future. It doesn't affect when the version becomes active.",
 )
 export const VersionChoice = v.strictObject({ versionId: Uuid })
 

@@ -75,7 +75,7 @@ export const updateUser = endpoint({
   path: '/api/users/{userId}',
   summary: 'Update a user',
   description:
-    "The ID, the user's records, and omitted fields stay unchanged. Only a person may change `adjudicator`, which takes effect within 30 seconds.",
+    "The user's ID and records stay unchanged, as do omitted fields. Only a person may change `adjudicator`, which takes effect within 30 seconds.",
   scope: 'manage',
   params: v.object({ userId: Uuid }),
   body: v.strictObject({

@@ -23,7 +23,7 @@ export const ActsAs = v.pipe(
   v.picklist(ACTORS),
   v.metadata({
     description:
-      "Who uses the key. A person's decisions are ground truth. An agent's decisions are suggestions that a person decides on. A pipeline can't decide.",
+      "Who uses the key. A person's decisions are ground truth. An agent's decisions are suggestions that a person decides on. A pipeline can't make decisions.",
   }),
 )
 

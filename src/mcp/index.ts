@@ -28,7 +28,7 @@ const contract = {
   path: '/mcp',
   summary: 'Send a Model Context Protocol message',
   description:
-    'The streamable HTTP transport, without sessions or event streams: each request is one JSON-RPC message. Needs a key in a header, and shows only the tools that its scopes allow. Any key acts as an agent here. Pages on other origins may not call this. Errors in a message are reported as JSON-RPC errors.',
+    "The streamable HTTP transport, without sessions or event streams: each request is one JSON-RPC message. Requires a key in a header, and shows only the tools that the key's scopes allow. Any key acts as an agent here. Web pages on other origins can't call this endpoint. Errors in a message are reported as JSON-RPC errors.",
   scope: SCOPES,
   isForPrograms: true,
   body: Message,

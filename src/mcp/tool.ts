@@ -168,7 +168,7 @@ function fieldsOf(schema: v.GenericSchema<unknown, unknown> | undefined) {
 
 const METADATA = {
   type: 'object',
-  description: 'Metadata fields that the trace must have, by dotted path',
+  description: "The values that the trace's metadata fields must have, keyed by dotted path",
   additionalProperties: { type: 'string' },
 }
 

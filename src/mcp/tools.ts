@@ -148,7 +148,7 @@ export const tools: readonly Tool[] = [
     name: 'attribute_trace',
     title: 'Find the cause of a wrong output',
     description:
-      "Asks the attribution engine which step of a trace caused a person's objection. Stores its answer, which can cost a model call; if there's no new data, returns the previous answer. If the status is pending, call get_attribution later.",
+      "Asks the attribution engine which step of a trace caused a person's objection, and stores its answer. This can cost a model call. If there's no new data, returns the previous answer. If the status is pending, call get_attribution later.",
     endpoint: attributeTrace,
     offers: [],
     isIdempotent: true,
@@ -180,7 +180,7 @@ export const tools: readonly Tool[] = [
     name: 'add_prompt_version',
     title: 'Add a version of a prompt',
     description:
-      "Stores a new version of a prompt. It isn't active: pipelines keep the version they use until a person activates this one. Calling it again adds another version.",
+      "Stores a new version of a prompt. It isn't active: pipelines keep the version they use until a person activates this one. Calling this tool again adds another version.",
     endpoint: createPromptVersion,
     offers: ['content', 'outputSchema', 'note'],
     fixed: { activate: false },
@@ -189,7 +189,7 @@ export const tools: readonly Tool[] = [
     name: 'list_datasets',
     title: 'List datasets',
     description:
-      "Lists each step's dataset, which has the outputs that people approved. Each experiment runs on one. Changes nothing.",
+      "Lists the steps' datasets. A step's dataset has the outputs that people approved, and each experiment runs on one dataset. Changes nothing.",
     endpoint: listDatasets,
     offers: page,
     defaults: shortPage,
@@ -206,7 +206,7 @@ export const tools: readonly Tool[] = [
     name: 'start_experiment',
     title: 'Start an experiment',
     description:
-      "Tries a version of a prompt on a dataset's items. If `runner` is `model`, the service calls the configured model, which costs money; set maxCostUsd. If it's `client`, run the items from list_experiment_items yourself and send their outputs with add_experiment_results. Choose an id so that calling it again doesn't start another experiment. Doesn't change prompts or datasets.",
+      "Tries a version of a prompt on a dataset's items. If `runner` is `model`, the service calls the configured model, which costs money; set maxCostUsd. If it's `client`, run the items from list_experiment_items yourself and send their outputs with add_experiment_results. Choose an id so that repeating the call doesn't start another experiment. Doesn't change prompts or datasets.",
     endpoint: createExperiment,
     offers: [
       'id',
@@ -244,7 +244,7 @@ export const tools: readonly Tool[] = [
     name: 'add_experiment_results',
     title: "Add outputs to an experiment's items",
     description:
-      "Stores the candidate's outputs for items of a running experiment whose runner is `client`. An item keeps its first output. The experiment finishes when every item has one.",
+      "Stores the candidate's outputs for items of a running experiment whose runner is `client`. An item keeps its first output. The experiment finishes when every item has an output.",
     endpoint: postResults,
     offers: ['results'],
     isIdempotent: true,
@@ -262,7 +262,7 @@ export const tools: readonly Tool[] = [
     name: 'cancel_experiment',
     title: 'Cancel an experiment',
     description:
-      "Permanently ends a running experiment. It keeps its results, but accepts no more and can't meet a gate.",
+      "Permanently ends a running experiment. The experiment keeps its results, but accepts no more results and can't meet a gate.",
     endpoint: cancelExperiment,
     offers: [],
     isIdempotent: true,

@@ -30,13 +30,13 @@ export const listProblems = endpoint({
   path: '/api/problems',
   summary: "List a project's problems",
   description:
-    "Groups reviewers' corrections and engines' findings by the step at fault, the error type, and the knowledge doc. Problems with the most cases come first. Covers whole UTC days, and counts a case on the day of its decision or answer. Problems with a candidate are listed even if they have no cases. " +
+    "Groups reviewers' corrections and engines' findings by the step at fault, the error type, and the knowledge doc. Problems with the most cases come first. Covers whole UTC days. A case counts on the day of the reviewer's decision or the engine's answer. Problems with a candidate are listed even if they have no cases. " +
     `A page ends after ${MAX_LISTED_CANDIDATES} problems with a candidate. If \`state\` is set, a page covers at most ${MAX_SCANNED_PROBLEMS} problems, including those in other states. So a page may be short even if more problems follow. ` +
     "To list a problem's cases, use `GET /api/spans?problemId=`.",
   scope: 'read',
   query: v.strictObject({
     ...projectSelector,
-    state: described(v.optional(v.picklist(PROBLEM_STATES)), 'Problems in this state'),
+    state: described(v.optional(v.picklist(PROBLEM_STATES)), 'Only problems in this state'),
     ...dayParameters,
     ...pageParameters,
   }),

@@ -12,7 +12,10 @@ export const PendingSuggestion = v.object({
 })
 
 const Change = v.object({
-  start: described(v.number(), "Where the change begins in the base version's content, in UTF-16 code units"),
+  start: described(
+    v.number(),
+    "Where the change begins: the number of UTF-16 code units before it in the base version's content",
+  ),
   before: described(v.string(), 'The replaced text. Empty if the change only adds text.'),
   after: described(v.string(), 'The new text'),
   reason: described(
@@ -37,7 +40,7 @@ export const Suggestion = v.object({
   number: described(v.number(), "The version's number"),
   isActive: v.boolean(),
   baseVersionId: described(Uuid, 'The version that was active when the model was asked. The changes apply to it.'),
-  model: described(v.string(), 'The model that wrote it'),
+  model: described(v.string(), 'The model that wrote the version'),
   createdAt: IsoTime,
   changes: described(v.array(Change), 'The changes, in the order in which they appear in the prompt'),
   examples: described(

@@ -29,7 +29,7 @@ export const suggestVersion = endpoint({
   method: 'POST',
   path: '/api/problems/{problemId}/suggestion',
   summary: "Ask a model for a new version of a step's prompt",
-  description: `Starts a job that reads the active prompt and up to ${MAX_SUGGESTION_EXAMPLES} of the problem's newest corrections that are \`train\` items. It adds a version that isn't active and links it as the problem's candidate, unless somebody has linked another one in the meantime. If a job is already pending, the call doesn't start another one. Poll the \`Location\` for the result.`,
+  description: `Starts a job that reads the active prompt and up to ${MAX_SUGGESTION_EXAMPLES} of the problem's newest corrections that are \`train\` items. The job adds a version that isn't active, and links it as the problem's candidate unless somebody has linked another version in the meantime. If a job is already pending, the call doesn't start another one. Poll the \`Location\` for the result.`,
   scope: 'manage',
   params,
   location: 202,
@@ -68,12 +68,12 @@ export const getSuggestion = endpoint({
   path: '/api/problems/{problemId}/suggestion',
   summary: 'Get a suggested version of a prompt',
   description:
-    'Returns the latest suggestion for a problem, a 202 while the model is writing it, or a 502 with the reason if the job failed. Returns a 404 if no suggestion was requested, or if its prompt was deleted.',
+    'Returns the latest suggestion for a problem, a 202 while the model is writing it, or a 502 with the reason if the job failed. Returns a 404 if no suggestion was requested or if the prompt was deleted.',
   scope: 'read',
   params,
   query: v.strictObject({
     versionId: v.optional(
-      described(Uuid, 'The suggestion that became this version, even if there is a later suggestion'),
+      described(Uuid, 'Returns the suggestion that became this version, even if there is a later suggestion'),
     ),
   }),
   errors: { 502: ERRORS[502].message },

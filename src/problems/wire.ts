@@ -10,25 +10,28 @@ export const Problem = v.object({
   id: Uuid,
   stepId: described(v.string(), 'The step at fault: the step that the engine blames, or else the reviewed step'),
   errorType: described(v.nullable(v.string()), 'Null if neither a reviewer nor an engine named a type'),
-  docSlug: described(v.nullable(v.string()), 'The knowledge doc that the cause cites'),
+  docSlug: described(v.nullable(v.string()), 'The knowledge doc that the cause cites. Null if it cites none.'),
   count: described(
     v.number(),
-    "The problem's cases in the range: spans whose current decision is a correction, and traces without such a span for which an engine found a cause",
+    "The number of the problem's cases in the range. A case is a span whose current decision is a correction, or a trace without such a span for which an engine found a cause.",
   ),
-  byReviewers: described(v.number(), 'Cases whose type a reviewer named, and cases without a type'),
-  byEngine: described(v.number(), 'Cases whose type only the engine named'),
+  byReviewers: described(v.number(), 'The number of cases whose type a reviewer named, or that have no type'),
+  byEngine: described(v.number(), 'The number of cases whose type only the engine named'),
   share: described(
     v.nullable(v.number()),
     "The number of cases divided by the number of decisions on the step in the range, from 0 to 1. Null if there are more cases than decisions, which happens if people judged other steps' outputs.",
   ),
-  trend: described(v.number(), 'The count, minus the count in the preceding range of the same length'),
-  lastAt: described(v.nullable(IsoTime), 'The newest case in the range. Null if there is none.'),
+  trend: described(v.number(), 'The number of cases, minus the number in the preceding range of the same length'),
+  lastAt: described(v.nullable(IsoTime), 'When the newest case in the range occurred. Null if there is none.'),
   examples: described(v.array(Uuid), 'The spans of the newest cases in the range'),
   state: described(
     v.picklist(PROBLEM_STATES),
     "open; fixing: a prompt version is linked as the candidate; proven: it met the gate and fixed the problem's test items; live: it's active; verified: it helped; dismissed: a person decided not to fix it",
   ),
-  assignee: described(v.nullable(Uuid), "A user's ID"),
+  assignee: described(
+    v.nullable(Uuid),
+    "The ID of the user that the problem is assigned to. Null if it isn't assigned.",
+  ),
   candidate: v.nullable(
     v.object({
       promptId: Uuid,
@@ -46,7 +49,7 @@ export const Problem = v.object({
         "The split whose items are counted: the gate's split or, if the step has no gate, `test`",
       ),
       met: described(v.boolean(), 'Whether the experiment meets the gate or, if the step has none, the default gate'),
-      fixed: described(v.number(), "How many of the problem's items in that split are fixed"),
+      fixed: described(v.number(), "How many of the problem's items in that split the candidate fixed"),
       items: described(
         v.number(),
         "How many of the problem's items in that split have a result. `GET /api/experiments/{experimentId}/items?problemId=&split=` lists them.",

@@ -14,7 +14,7 @@ export const listAgreementOutputs = endpoint({
   path: '/api/agreement/outputs',
   summary: "List the outputs behind the reviewers' agreement",
   description:
-    'The outputs that `GET /api/agreement` counts, sorted by the time of their first vote, newest first. Requires the `manage` scope, ' +
+    'Lists the outputs that `GET /api/agreement` counts, sorted by the time of their first vote, newest first. Requires the `manage` scope, ' +
     "or the `review` scope of an adjudicator. Callers subject to a blind policy don't see outputs without a decision.",
   scope: 'manage',
   isForAdjudicators: true,
@@ -28,15 +28,20 @@ export const listAgreementOutputs = endpoint({
       described(v.picklist(['true', 'false']), 'Whether the compared labels are all the same. Requires `label`.'),
     ),
     reviewerId: v.optional(uuid('Only outputs that this reviewer voted on')),
-    withReviewerId: v.optional(uuid("Compares only these two reviewers' labels. Requires `label` and `reviewerId`.")),
+    withReviewerId: v.optional(
+      uuid('Compares only the labels of this reviewer and of `reviewerId`. Requires `label` and `reviewerId`.'),
+    ),
     withAdjudicator: v.optional(
       described(
         v.literal('true'),
-        "Compares only the reviewer's label with the adjudicator's. Requires `label` and `reviewerId`, and can't be combined with `withReviewerId`.",
+        "Compares only the labels of `reviewerId` and of the adjudicator. Requires `label` and `reviewerId`, and can't be combined with `withReviewerId`.",
       ),
     ),
     apart: v.optional(
-      described(v.literal('true'), 'Whether to list only the outputs that `apart` counts, instead of the others'),
+      described(
+        v.literal('true'),
+        'Whether to list the outputs that the `apart` figures of `GET /api/agreement` count, instead of all others',
+      ),
     ),
     ...pageParameters,
   }),

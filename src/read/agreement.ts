@@ -29,8 +29,8 @@ import { projectSelector, selectedProject } from './project.ts'
 /** The filters for the compared outputs. */
 export const agreementFilters = {
   stepId: v.optional(described(v.string(), 'Only outputs from this step. Accepts any of its names.')),
-  from: v.optional(timestamp('Outputs first voted on at or after this time')),
-  to: v.optional(timestamp('Outputs first voted on before this time')),
+  from: v.optional(timestamp('Only outputs whose first vote was at or after this time')),
+  to: v.optional(timestamp('Only outputs whose first vote was before this time')),
 }
 
 /** The filter of a query. 400 if its range is empty. */
@@ -40,35 +40,35 @@ export function toAgreementFilter({ stepId, from, to }: AgreementFilter): Agreem
 }
 
 const Estimate = v.object({
-  value: described(v.nullable(v.number()), 'Null if undefined'),
+  value: described(v.nullable(v.number()), 'Null if the value is undefined'),
   interval: described(
     v.nullable(v.object({ low: v.number(), high: v.number() })),
     "The 95% interval. Null if there are too few votes, or if they're too similar.",
   ),
 })
 
-const outputsWithTwo = described(v.number(), 'Outputs with at least two labels')
-const agreed = described(v.number(), 'The pairs that agree')
+const outputsWithTwo = described(v.number(), 'The number of outputs with at least two labels')
+const agreed = described(v.number(), 'The number of pairs that agree')
 const agreement = described(Estimate, 'The share of pairs that agree')
 
 const Group = v.object({
   outputs: outputsWithTwo,
-  unanimous: described(v.number(), 'Outputs that got the same label from every reviewer'),
-  pairs: described(v.number(), 'Pairs of labels that different reviewers gave the same output'),
+  unanimous: described(v.number(), 'How many of these outputs got the same label from every reviewer'),
+  pairs: described(v.number(), 'The number of pairs of labels that different reviewers gave to the same output'),
   agreed,
   agreement,
   alpha: described(Estimate, "Krippendorff's nominal α: 1 means full agreement, and 0 means no more than chance"),
 })
 const Share = v.object({ outputs: outputsWithTwo, pairs: v.number(), agreed, agreement })
 const Pair = v.object({
-  outputs: described(v.number(), 'Outputs that both reviewers labeled'),
-  agreed: described(v.number(), 'Outputs that both labeled the same way'),
+  outputs: described(v.number(), 'The number of outputs that both reviewers labeled'),
+  agreed: described(v.number(), 'How many of these outputs both labeled the same way'),
   agreement: described(Estimate, 'The share of outputs that both labeled the same way'),
   kappa: described(Estimate, "Cohen's κ: 1 means full agreement, and 0 means no more than chance"),
 })
 const Adjudicated = v.object({
-  outputs: described(v.number(), 'Outputs that both the reviewer and the adjudicator labeled'),
-  agreed: described(v.number(), 'Outputs that both labeled the same way'),
+  outputs: described(v.number(), 'The number of outputs that both the reviewer and the adjudicator labeled'),
+  agreed: described(v.number(), 'How many of these outputs both labeled the same way'),
   agreement: described(Estimate, 'The share of outputs that both labeled the same way, with its score interval'),
 })
 
@@ -92,7 +92,7 @@ export const VotedOutput = v.object({
   stepId: v.string(),
   firstVoteAt: IsoTime,
   votes: described(v.array(Judgment), "Each reviewer's first vote"),
-  adjudication: described(v.nullable(Judgment), "The adjudicator's decision"),
+  adjudication: described(v.nullable(Judgment), "The adjudicator's decision. Null if there is none."),
 })
 
 export const toVotedOutput = ({ traceId, spanId, stepId, at, votes, adjudication }: VotedOutputRecord) => ({
@@ -163,9 +163,9 @@ export const getAgreement = endpoint({
   path: '/api/agreement',
   summary: 'Get figures on how often reviewers agree',
   description:
-    "Compares each reviewer's first vote on an output, if it was cast under a blind policy, on a span in the policy's " +
-    'sample, and before anybody decided on the output. Withdrawn votes are left out, and all other votes are compared ' +
-    "separately, in `apart`. An output still counts after there's a decision on it, or after it's replaced. " +
+    "Compares the reviewers' first votes on each output. A vote counts if it was cast under a blind policy, on a span in " +
+    "the policy's sample, before anybody decided on the output. Other first votes are compared separately, in `apart`. " +
+    "Withdrawn votes are left out. An output still counts after there's a decision on it, or after it's replaced. " +
     `Intervals are 95% percentile intervals over ${RESAMPLES} resamples of the outputs. The same votes always give the same intervals. ` +
     'Requires the `manage` scope, or the `review` scope of an adjudicator. For callers subject to a blind policy, the figures ' +
     'leave out outputs without a decision.',
@@ -182,33 +182,33 @@ export const getAgreement = endpoint({
       ...byLabel(Group),
       steps: described(
         v.array(v.object({ stepId: v.string(), ...byLabel(Group) })),
-        `Up to ${MAX_COMPARED_STEPS} steps, those with the most outputs first`,
+        `At most ${MAX_COMPARED_STEPS} steps. Those with the most outputs come first.`,
       ),
       stepCount: v.number(),
       weeks: described(
         v.array(v.object({ week: described(v.string(), "The week's Monday, UTC"), ...byLabel(Group) })),
-        'By the time of the first vote on the output, earliest first',
+        'The outputs grouped by the week of their first vote, earliest week first',
       ),
       reviewers: described(
         v.array(
           v.object({
             userId: Uuid,
-            votes: described(v.number(), 'Outputs that the reviewer voted on'),
+            votes: described(v.number(), 'The number of outputs that the reviewer voted on'),
             ...byLabel(Share),
             adjudicated: v.object(byLabel(Adjudicated)),
           }),
         ),
-        `Compares each reviewer with all others and with adjudicators. Lists up to ${MAX_COMPARED_REVIEWERS} reviewers, those with the most votes first.`,
+        `Compares each reviewer with all others and with adjudicators. Lists at most ${MAX_COMPARED_REVIEWERS} reviewers. Those with the most votes come first.`,
       ),
       reviewerCount: v.number(),
       pairs: described(
         v.array(v.object({ userIds: v.tuple([Uuid, Uuid]), ...byLabel(Pair) })),
-        'Pairs of these reviewers who both voted on at least one output',
+        'The pairs of listed reviewers who both voted on at least one output',
       ),
-      apart: described(v.object(byLabel(Group)), "Votes that the other figures don't include"),
+      apart: described(v.object(byLabel(Group)), "Compares the votes that the other figures don't include"),
       differing: described(
         v.array(VotedOutput),
-        `The outputs on which reviewers disagree most, up to ${MAX_DIFFERING_OUTPUTS}`,
+        `The outputs on which reviewers disagree most; at most ${MAX_DIFFERING_OUTPUTS}`,
       ),
     }),
   },

@@ -17,7 +17,7 @@ export const assigneeParameter = described(
       v.check(value => value === ME || value === NOBODY || isUuid(value), `must be ${ME}, ${NOBODY}, or a UUID`),
     ),
   ),
-  "Spans that need review and are assigned to you (`me`), to nobody (`none`), or to a user (the user's ID). For a user, each page examines every trace in which the user has an open assignment, and no others.",
+  "Only spans that need review and are assigned to you (`me`), to nobody (`none`), or to the user with this ID. For `me` or a user's ID, each page examines every trace in which the user has an open assignment, and no other traces.",
 )
 
 /** Whose assignments a caller asks for. */

@@ -15,13 +15,13 @@ const ByDepth = v.object({
 
 const Interval = described(
   v.object({ low: v.number(), high: v.number() }),
-  'The 95% interval of the share that agrees (Wilson, without continuity correction)',
+  'The 95% interval of the share of answers that agree with reviewers (Wilson, without continuity correction)',
 )
 
 /** The filters of the comparison. */
 export const comparisonFilters = {
-  from: v.optional(timestamp('Reviews at or after this time')),
-  to: v.optional(timestamp('Reviews before this time')),
+  from: v.optional(timestamp('Only reviews at or after this time')),
+  to: v.optional(timestamp('Only reviews before this time')),
   engine: v.optional(described(v.string(), "Only this engine's latest answers")),
   engineVersion: v.optional(described(v.string(), 'Only the latest answers of this version')),
 }
@@ -41,18 +41,18 @@ export const getAttributionQuality = endpoint({
         v.number(),
         v.metadata({
           description:
-            "Traces with an engine's answer and a current review that names a type. Only the latest answer and review of each trace are compared.",
+            "The number of traces with an engine's answer and a current review that names an error type. Only the latest answer and review of each trace are compared.",
         }),
       ),
       reviewedIsMinimum: v.pipe(
         v.boolean(),
         v.metadata({
-          description: `Whether more than ${MAX_COMPARED_DECISIONS} current reviews name a type. Only the newest ${MAX_COMPARED_DECISIONS} are compared.`,
+          description: `Whether more than ${MAX_COMPARED_DECISIONS} current reviews name an error type. Only the newest ${MAX_COMPARED_DECISIONS} are compared.`,
         }),
       ),
       agreed: described(
         v.number(),
-        'For how many of the `reviewed` traces the engine and the reviewer named the same error type',
+        'How many of the `reviewed` traces got the same error type from the engine and the reviewer',
       ),
       interval: Interval,
       agreement: v.pipe(
@@ -65,7 +65,7 @@ export const getAttributionQuality = endpoint({
       kappa: v.pipe(
         ByDepth,
         v.metadata({
-          description: "Cohen's κ: 1 means full agreement, and 0 means no more than chance. Null if undefined.",
+          description: "Cohen's κ: 1 means full agreement, and 0 means no more than chance. Null if κ is undefined.",
         }),
       ),
       errorTypes: v.array(

@@ -31,7 +31,10 @@ const Evidence = v.array(
   v.object({
     spanId: v.pipe(
       v.nullable(Uuid),
-      v.metadata({ description: 'Null for the trace as a whole or for something outside it' }),
+      v.metadata({
+        description:
+          'The span that the evidence is from. Null if the evidence is about the whole trace or something outside it.',
+      }),
     ),
     path: v.string(),
     note: v.string(),

@@ -28,7 +28,7 @@ export const listComparedAnswers = endpoint({
   summary: 'List the answers behind attribution quality',
   description:
     "Lists the traces that `GET /api/attribution-quality` counts, each with the engine's answer and the error type that a " +
-    `reviewer chose, newest review first. Only considers the newest ${MAX_COMPARED_DECISIONS} reviews with an error type.`,
+    `reviewer chose, newest review first. Considers only the newest ${MAX_COMPARED_DECISIONS} reviews with an error type.`,
   scope: 'read',
   query: v.strictObject({
     ...projectSelector,
@@ -39,7 +39,7 @@ export const listComparedAnswers = endpoint({
     tenth: v.optional(
       described(
         v.picklist([...'0123456789']),
-        'The range of the confidence: for example, 7 for 0.7 to 0.8, and 9 for 0.9 and above',
+        'Only answers whose confidence is in this range. For example, 7 is from 0.7 to below 0.8, and 9 is 0.9 and above.',
       ),
     ),
     ...pageParameters,

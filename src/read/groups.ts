@@ -32,7 +32,7 @@ export const listGroups = endpoint({
   summary: 'List conversations, or other groups of traces with the same metadata',
   description:
     'Traces with the same value of a metadata field form a group, such as the turns of a conversation. Groups are ' +
-    "sorted by their newest trace, newest first. A trace with several values is in several groups; null isn't a " +
+    "sorted by their newest trace, newest first. A trace with several values is in several groups. A null value doesn't form a " +
     `group. A page scans up to ${MAX_SCANNED_TRACES} traces in each database and 4 MiB of their metadata, so it may be short even if ` +
     'more groups follow. Each group is listed once, at its newest trace: later pages leave it out, even if they reach ' +
     "more of its traces. New traces don't move groups between pages while you read the list.",
