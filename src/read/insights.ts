@@ -35,7 +35,7 @@ export const Insights = v.object({
   from: IsoTime,
   to: described(IsoTime, 'The end of the range, exclusive'),
   outputs: v.object({
-    total: described(v.number(), 'Spans with an output, in traces with a timestamp in this range'),
+    total: described(v.number(), 'The number of spans with an output in traces with a timestamp in this range'),
     reviewed: Outputs.reviewed,
     countedAt: described(v.nullable(IsoTime), "When the outputs were counted. Null if they haven't been counted yet."),
   }),

@@ -26,7 +26,7 @@ import { Guideline, toGuideline } from './text-wire.ts'
 const Truncated = described(v.boolean(), 'Whether `content` is cut off')
 const CitedAs = described(
   v.array(v.string()),
-  `The strings in the output that cite it, at most ${MAX_CITED_AS} for each chunk; empty if none do`,
+  `The strings in the output that cite this source, at most ${MAX_CITED_AS} for each chunk. Empty if there are none.`,
 )
 
 const SourceText = v.object({
@@ -42,24 +42,24 @@ export const SpanSources = v.object({
   chunks: described(
     v.array(
       v.object({
-        id: described(v.nullable(v.string()), 'Its ID, doc, or source, as the pipeline names it'),
+        id: described(v.nullable(v.string()), "The chunk's ID, doc, or source, as the pipeline names it"),
         title: v.nullable(v.string()),
         content: v.string(),
         truncated: Truncated,
         score: v.nullable(v.number()),
         citedAs: CitedAs,
-        docId: described(v.nullable(Uuid), 'Its knowledge doc, if `docs` includes it'),
-        spanId: described(Uuid, 'The span that retrieved it'),
+        docId: described(v.nullable(Uuid), "The chunk's knowledge doc. Null if `docs` doesn't include it."),
+        spanId: described(Uuid, 'The span that retrieved the chunk'),
         stepId: v.string(),
-        path: described(v.string(), 'The path to it in that span'),
+        path: described(v.string(), 'The path to the chunk in that span'),
       }),
     ),
     'Retrieved passages. Those that the output cites come first.',
   ),
-  chunkCount: described(v.number(), 'How many chunks were found. `chunks` may have only the first of them.'),
+  chunkCount: described(v.number(), 'How many chunks were found. `chunks` may include only the first ones.'),
   docs: described(
     v.array(v.object({ ...SourceText.entries, slug: v.string(), title: v.string(), citedAs: CitedAs })),
-    'Knowledge docs that the chunks or the output name. Shows the version recorded with the chunk or, if there is none, the version that was active when the trace arrived.',
+    'Knowledge docs that the chunks or the output name, each in the version recorded with the chunk or, if none was recorded, the version that was active when the trace arrived.',
   ),
   prompt: described(
     v.nullable(

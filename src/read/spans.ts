@@ -72,7 +72,7 @@ const spanFilters = {
         v.transform(value => versionsIn(value).map(version => (version === NO_VERSION ? '' : version))),
       ),
     ),
-    `Spans that used this version; \`none\` selects spans without a version. Up to ${MAX_FILTERED_VERSIONS} versions, separated by commas, match any of them.`,
+    `Spans that used this version or, if you give up to ${MAX_FILTERED_VERSIONS} versions separated by commas, any of them. \`none\` selects spans without a version.`,
   ),
   model: described(v.optional(v.string()), 'Spans with this model'),
   review: described(
@@ -86,7 +86,7 @@ const spanFilters = {
   to: v.optional(timestamp('Spans of traces before this time')),
   kind: described(
     v.optional(v.literal('all')),
-    "Includes telemetry that isn't from an AI pipeline. Lists of decisions always include it.",
+    "`all` also includes telemetry that isn't from an AI pipeline. Lists of decisions always include it.",
   ),
 }
 
@@ -123,7 +123,7 @@ const problemFilter = {
 const watchFilter = {
   watchedPromptId: v.optional(
     uuid(
-      "The decisions that this prompt's watch counts, whether or not they're still current. Decisions on traces that are gone can't be listed. Can't be combined with `problemId`.",
+      "The decisions that this prompt's watch counts, whether or not they're still current. Decisions on deleted or expired traces can't be listed. Can't be combined with `problemId`.",
     ),
   ),
   watchedSide: described(
@@ -201,8 +201,8 @@ export const listSpans = endpoint({
     'With `decision`, `errorType`, `reviewerId`, `reviewedFrom`, or `reviewedTo`, the list has one span for each current ' +
     'decision that insights count, newest decision first. Each span has the step and prompt version that were recorded at the time of the decision. ' +
     `A page looks at up to ${MAX_SCANNED_DECISIONS} decisions in each database. ` +
-    "With `problemId`, it lists that problem's cases: corrections and, for each trace that has none but was analyzed by an engine, the span that the engine blames, or else the root. " +
-    "With `watchedPromptId`, it lists the decisions that the prompt's `watch` counts. " +
+    "With `problemId`, the list has that problem's cases: corrections and, for each trace that has no correction but was analyzed by an engine, the span that the engine blames or, if it blames none, the root. " +
+    "With `watchedPromptId`, the list has the decisions that the prompt's `watch` counts. " +
     'A page ends at 8 MiB of values and may be short even if more spans follow. ' +
     SEARCH_DESCRIPTION,
   scope: 'read',
@@ -218,7 +218,7 @@ export const listSpans = endpoint({
       spans: v.array(SpanOfTrace),
       expired: described(
         v.optional(v.number()),
-        "How many more of these decisions are counted in insights, although they can't be listed because their traces have expired. Includes decisions on deleted traces until a job corrects the counts, within a minute or so. Only on the first page of a list with a review filter and no filter by `model`, `review`, `hasOutput`, `from`, `to`, or `contains`.",
+        "On the first page of a list with a review filter and no filter by `model`, `review`, `hasOutput`, `from`, `to`, or `contains`: how many more decisions that match are counted in insights, although they can't be listed because their traces have expired. Includes decisions on deleted traces until a job corrects the counts, within a minute or so.",
       ),
       ...searchFields,
       nextCursor: NextCursor,

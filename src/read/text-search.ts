@@ -67,7 +67,7 @@ export const searchFields = {
   ),
   warnings: described(
     v.optional(v.array(v.string())),
-    "What the page didn't search. Only with `contains`; empty if it searched everything.",
+    "What wasn't searched for this page. Only with `contains`; empty if everything was searched.",
   ),
 }
 

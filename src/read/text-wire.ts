@@ -44,7 +44,10 @@ export const KnowledgeDoc = v.object({
 
 export const KnowledgeDocVersion = v.object({
   id: Uuid,
-  number: v.pipe(v.number(), v.metadata({ description: '1 is the first. Numbers are never reused.' })),
+  number: v.pipe(
+    v.number(),
+    v.metadata({ description: "The version's number. 1 is the first. Numbers are never reused." }),
+  ),
   content: v.string(),
   note: v.nullable(v.string()),
   isActive: v.boolean(),
@@ -53,8 +56,8 @@ export const KnowledgeDocVersion = v.object({
 
 /** Counts of current decisions. */
 export const Decided = {
-  accepted: v.pipe(v.number(), v.metadata({ description: 'Number of current decisions that accept an output' })),
-  corrected: v.pipe(v.number(), v.metadata({ description: 'Number of current decisions that correct an output' })),
+  accepted: v.pipe(v.number(), v.metadata({ description: 'The number of current decisions that accept an output' })),
+  corrected: v.pipe(v.number(), v.metadata({ description: 'The number of current decisions that correct an output' })),
 }
 
 export const PromptVersion = v.object({ ...KnowledgeDocVersion.entries, outputSchema: StoredObject })
@@ -71,7 +74,7 @@ export const PromptDetail = v.object({
         v.boolean(),
         v.metadata({
           description:
-            'Whether this version is active or has been before. If so, it can become active again without meeting the gate.',
+            'Whether this version is active or was active before. If so, it can become active again without meeting the gate.',
         }),
       ),
       suggestedFor: described(

@@ -32,7 +32,8 @@ export const traceFilters = {
     v.pipe(
       v.picklist(RATINGS),
       v.metadata({
-        description: 'Traces with this feedback. Numbers above 0.5 are positive, and numbers below 0.5 are negative.',
+        description:
+          'Traces with feedback that has this rating. Ratings above 0.5 are positive, and ratings below 0.5 are negative.',
       }),
     ),
   ),
@@ -49,7 +50,7 @@ export const traceFilters = {
   ),
   engineErrorType: described(
     v.optional(v.pipe(v.string(), v.minLength(1, 'must not be empty'))),
-    "Traces for which the engine's latest answer is this type, even if a review sets another type. Insights count these answers.",
+    "Traces for which the engine's latest answer names this type, even if a review sets another type. Insights count these answers.",
   ),
   engineStepId: described(v.optional(v.string()), "Traces for which the engine's latest answer blames this step"),
   engineHasStep: described(v.optional(TrueOrFalse), "Whether the engine's latest answer blames a step"),
@@ -64,7 +65,7 @@ export const traceFilters = {
       v.literal('all'),
       v.metadata({
         description:
-          "Includes telemetry that isn't from an AI pipeline and, in the queue, outputs that don't need review",
+          "`all` also includes telemetry that isn't from an AI pipeline and, in the queue, outputs that don't need review",
       }),
     ),
   ),

@@ -35,10 +35,7 @@ const SortedOver = v.optional(
   v.pipe(
     v.object({
       traces: v.number(),
-      isAll: described(
-        v.boolean(),
-        'Whether these are all of the matching traces. If not, older traces may also match.',
-      ),
+      isAll: described(v.boolean(), 'Whether all matching traces were sorted. If not, older traces may also match.'),
     }),
     v.metadata({ description: 'With `sort`: how many matching traces were sorted' }),
   ),
@@ -67,7 +64,7 @@ export const listTraces = endpoint({
       traces: v.array(ListedTrace),
       expired: described(
         v.optional(v.number()),
-        "How many more of these answers are counted in insights, although they can't be listed because their traces have expired. Includes answers on deleted traces until a job corrects the counts, within a minute or so. Only on the first page of a list that has only `engine…` filters.",
+        "On the first page of a list that has only `engine…` filters: how many more of the engines' answers that match are counted in insights, although their traces can't be listed because they have expired. Includes answers on deleted traces until a job corrects the counts, within a minute or so.",
       ),
       ...searchFields,
       sortedOver: SortedOver,
@@ -158,12 +155,15 @@ export const getTrace = endpoint({
     payloads: Payloads,
     spanLimit: limitParameter(
       MAX_DETAIL_SPANS,
-      `Spans per page. With up to ${MAX_WHOLE_SPANS}, all values are shown in full, and the page ends when they reach 8 MiB. ` +
+      `The number of spans per page. If you ask for at most ${MAX_WHOLE_SPANS}, all values are shown in full, and the page ends when they reach 8 MiB. ` +
         `Default: up to ${MAX_DETAIL_SPANS} spans or 16 MiB; if there are more than ${MAX_WHOLE_SPANS} spans or 8 MiB of values, ` +
-        'each value over 256 bytes is truncated to a string.',
+        'each value over 256 bytes is replaced with a string: the first 256 bytes of its JSON.',
     ),
     spanCursor: described(v.optional(v.string()), 'The nextSpanCursor of the previous page'),
-    feedbackLimit: limitParameter(MAX_DETAIL_FEEDBACK, `Feedback per page. Default: ${MAX_DETAIL_FEEDBACK}.`),
+    feedbackLimit: limitParameter(
+      MAX_DETAIL_FEEDBACK,
+      `The number of pieces of feedback per page. Default: ${MAX_DETAIL_FEEDBACK}.`,
+    ),
     feedbackCursor: described(v.optional(v.string()), 'The nextFeedbackCursor of the previous page'),
   }),
   responses: { 200: Trace },

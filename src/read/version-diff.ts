@@ -22,7 +22,7 @@ export const VersionDiff = v.object({
   isMinimal: v.pipe(
     v.boolean(),
     v.metadata({
-      description: `Whether this is the smallest possible diff. False if the texts have too little in common to find the smallest one in bounded time. Then, everything between the first and the last difference is shown as removed and added.`,
+      description: `Whether this is the smallest possible diff. If the texts have too little in common to find the smallest one in bounded time, this is false, and everything between the first and the last difference is shown as removed and added.`,
     }),
   ),
   schema: v.pipe(

@@ -26,7 +26,7 @@ const Comparison = {
 
 const Look = v.object({
   ...Comparison,
-  at: described(IsoTime, 'The time of the last decision that the look counts'),
+  at: described(IsoTime, 'When the last decision that the look counts was made'),
 })
 
 /** How a prompt's active version compares with the previous one. */
@@ -37,12 +37,12 @@ export const Watch = v.object({
   activatedAt: IsoTime,
   previousVersionId: described(Uuid, 'The version that was active before it'),
   previousVersionNumber: v.number(),
-  decided: described(v.number(), `Decisions on the active version so far; at most ${MAX_WATCHED}`),
+  decided: described(v.number(), `The number of decisions on the active version so far, at most ${MAX_WATCHED}`),
   nextLook: described(v.nullable(v.number()), 'The number of decisions at the next look. Null after the last look.'),
   looks: v.array(Look),
   rolledBack: described(
     v.nullable(Look),
-    'If `autoRollback` reactivated this version, the comparison that triggered it. Its `after` is about the version that was rolled back.',
+    'If `autoRollback` reactivated this version, the comparison that triggered the rollback. Its `after` counts decisions on the version that was rolled back.',
   ),
 })
 

@@ -45,12 +45,12 @@ export const TraceItem = v.object({
   updatedAt: IsoTime,
   receivedAt: described(IsoTime, 'When the service first received data for it'),
   spanCount: v.number(),
-  reviewedCount: v.pipe(v.number(), v.metadata({ description: "Spans with a review that isn't stale" })),
+  reviewedCount: v.pipe(v.number(), v.metadata({ description: "The number of spans with a review that isn't stale" })),
   staleCount: v.pipe(
     v.number(),
     v.metadata({
       description:
-        'Spans whose output changed after the review. They are back in the queue. Spans that no longer have an output are not included.',
+        'The number of spans whose output changed after the review. They are back in the queue. Spans that no longer have an output are not counted.',
     }),
   ),
   feedbackCount: v.number(),
@@ -67,7 +67,7 @@ export const TraceItem = v.object({
     v.picklist(TRACE_REVIEW_STATES),
     v.metadata({
       description:
-        'unreviewed: no span with an output is reviewed; accepted: all are, without changes; corrected: all are, some with changes; mixed: only some are. Stale reviews are ignored.',
+        'unreviewed: no span with an output is reviewed; accepted: all of them are reviewed, none with changes; corrected: all of them are reviewed, some with changes; mixed: only some of them are reviewed. Stale reviews are ignored.',
     }),
   ),
 })
@@ -77,15 +77,15 @@ export const ListedTrace = v.object({
   ...TraceItem.entries,
   inputPreview: described(
     v.nullable(v.string()),
-    `The beginning of the input, up to ${PREVIEW_LENGTH} characters: the text of a message (in a conversation, the text of the user's last message), a string, or else JSON. If the root has no input, this is the input of the first step that has one. Null if none does. At most ${PREVIEWED_ROWS} of a trace's observations and ${PREVIEWED_ROWS} of its spans are searched.`,
+    `The beginning of the input, up to ${PREVIEW_LENGTH} characters: the text of a message (in a conversation, the text of the user's last message), a string, or else JSON. If the root has no input, this is the input of the first step that has one, or null if none does. At most ${PREVIEWED_ROWS} of a trace's observations and ${PREVIEWED_ROWS} of its spans are searched.`,
   ),
   outputPreview: described(
     v.nullable(v.string()),
-    'The beginning of the output, in the same form. If the root has no output, this is the output of the last step that has one.',
+    'The beginning of the output, in the same form as `inputPreview`. If the root has no output, this is the output of the last step that has one.',
   ),
   errorType: described(
     v.nullable(v.string()),
-    "The error type set by the newest review that sets one. If no review does, it's the engine's.",
+    'The error type set by the newest review that sets one. If no review sets one, the error type that the engine names.',
   ),
   errorTypeBy: v.nullable(v.picklist(['reviewer', 'engine'])),
   ...matchFields,

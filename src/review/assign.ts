@@ -69,7 +69,7 @@ const Assignment = v.strictObject({
   ),
   dueAt: described(
     v.optional(v.nullable(timestamp('When the spans should be reviewed'))),
-    'When the spans should be reviewed. Also changes the due date of spans that are already assigned to one of the people. Null means no due date.',
+    'When the spans should be reviewed. Also changes the due date of spans that are already assigned to one of these people. Null means no due date.',
   ),
   preview: described(v.optional(v.boolean(), false), 'Whether to only report what the call would do'),
   cursor: described(

@@ -27,8 +27,8 @@ export const getProgress = endpoint({
             v.array(v.object({ day: v.pipe(v.string(), v.isoDate()), reviewed: v.number() })),
             "Days without reviews are left out. Reviews are counted as in the queue's `today`.",
           ),
-          open: described(v.number(), 'Assigned spans that this person has yet to review'),
-          overdue: described(v.number(), 'Assigned spans whose due date has passed'),
+          open: described(v.number(), 'How many assigned spans this person has yet to review'),
+          overdue: described(v.number(), 'How many of those spans are past their due date'),
         }),
       ),
       openIsMinimum: described(

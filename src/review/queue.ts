@@ -38,7 +38,7 @@ export const getReviewQueue = endpoint({
   path: '/api/review-queue',
   summary: "List a project's spans that need review",
   description:
-    "Includes spans with an output that is unreviewed, or whose review is stale. Leaves out spans that others have claimed. If several people review a span, it also leaves out the span once you or enough others have voted. Spans that the project's review policy doesn't select are left out unless you ask for them.",
+    "Includes spans with an output that is unreviewed, or whose review is stale. Leaves out spans that others have claimed. If several people review a span, the list leaves it out once you or enough others have voted. Spans that the project's review policy doesn't select are left out unless you ask for them.",
   scope: 'review',
   reads: 'primary',
   query: v.strictObject({
@@ -53,7 +53,7 @@ export const getReviewQueue = endpoint({
     disputed: v.optional(
       described(
         TrueOrFalse,
-        'Instead lists the spans on which reviewers disagree, sorted by the time of the last vote, whether or not the policy selects them. Only for adjudicators.',
+        'Whether to list the spans on which reviewers disagree instead, sorted by the time of the last vote. These are listed whether or not the policy selects them. Only for adjudicators.',
       ),
       'false',
     ),
@@ -81,7 +81,7 @@ export const getReviewQueue = endpoint({
         v.array(v.object({ userId: Uuid, reviewed: v.number() })),
         v.metadata({
           description:
-            'Spans that each reviewer has accepted or corrected since midnight UTC. Decisions are counted the same way as in Insights. If several people review a span, each of their votes counts, but not the decision that follows from them.',
+            "How many spans each reviewer has accepted or corrected since midnight UTC. Decisions are counted the same way as in Insights. If several people review a span, each of their votes counts, but the resulting decision doesn't.",
         }),
       ),
     }),

@@ -53,11 +53,14 @@ const common = {
     ),
   ),
   force: v.optional(
-    v.pipe(v.boolean(), v.metadata({ description: "Approve an output even if it violates the step's outputSchema" })),
+    v.pipe(
+      v.boolean(),
+      v.metadata({ description: "Whether to approve an output even if it violates the step's outputSchema" }),
+    ),
     false,
   ),
   takeOver: v.optional(
-    v.pipe(v.boolean(), v.metadata({ description: 'Decide even if somebody else has claimed the span' })),
+    v.pipe(v.boolean(), v.metadata({ description: 'Whether to decide even if somebody else has claimed the span' })),
     false,
   ),
 }
@@ -86,7 +89,7 @@ const ReviewOfSpan = decisionOn({
     ),
   ),
   by: v.optional(v.pipe(Email, v.metadata({ description: 'For imports only: the email of the user who decided' }))),
-  at: v.optional(timestamp('For imports only: the time of the decision, between 1970 and now')),
+  at: v.optional(timestamp('For imports only: when the decision was made, between 1970 and now')),
 })
 
 export const putReview = endpoint({
@@ -122,7 +125,7 @@ export const postReviews = endpoint({
   path: '/api/reviews',
   summary: 'Review many spans at once',
   description:
-    "Each span gets its own result. Values over 256 bytes are shown as previews. As with a single span, a decision may be a vote. A key that acts as an agent only suggests decisions. A person's key with the manage scope can import decisions that users made elsewhere, with `source`, `by`, and `at`. An import never replaces a decision from the same time or later. The result's `import` is `added`; `repeated` if the span already has this decision; or `outdated` if the span has another decision from that time or later. Imports don't request attributions.",
+    "Each span gets its own result. Values over 256 bytes are shown as previews. As with a single span, a decision may be a vote. A key that acts as an agent only suggests decisions. A person's key with the manage scope can import decisions that users made elsewhere, with `source`, `by`, and `at`. An import never replaces a decision from the same time or later. The result's `import` is `repeated` if the span already has this decision, `outdated` if the span has another decision from that time or later, and `added` otherwise. Imports don't request attributions.",
   scope: 'review',
   body: v.strictObject({
     reviews: v.pipe(

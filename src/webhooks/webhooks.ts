@@ -38,11 +38,13 @@ const OTHER_KEY = `${NO_KEY} / It has one that differs from this webhook's (code
 
 const Url = described(
   v.pipe(text(1, MAX_WEBHOOK_URL_LENGTH), v.url('must be a URL')),
-  'Where to send events: https, with a public host name, and not this service itself',
+  "Where to send events: an https URL with a public host name that isn't this service's own",
 )
 const optionalProject = {
   projectSlug: v.optional(described(v.string(), "Only webhooks that send this project's events")),
-  projectId: v.optional(described(v.pipe(v.string(), v.toLowerCase()), "The same filter, by the project's ID")),
+  projectId: v.optional(
+    described(v.pipe(v.string(), v.toLowerCase()), 'Only webhooks that send the events of the project with this ID'),
+  ),
 }
 
 const Description = text(0, MAX_WEBHOOK_DESCRIPTION_LENGTH)

@@ -42,11 +42,11 @@ export const IncludeValues = described(
 )
 export const Webhook = v.object({
   id: Uuid,
-  projectId: described(v.nullable(Uuid), 'Null: every project in the organization'),
+  projectId: described(v.nullable(Uuid), 'Null if the webhook covers every project in the organization'),
   url: described(v.string(), "Empty if it can't be decrypted"),
   isReadable: described(
     v.boolean(),
-    'False if the URL and the secret were encrypted with a different WEBHOOK_KEY, so nothing is sent. Restore that key, or set the URL (`PATCH`) and then replace the secret (`POST …/rotate-secret`).',
+    'Whether the URL and the secret can be decrypted. If not, they were encrypted with a different WEBHOOK_KEY, and nothing is sent. Restore that key, or set the URL (`PATCH`) and then replace the secret (`POST …/rotate-secret`).',
   ),
   events: v.array(EventType),
   format: Format,
@@ -64,7 +64,7 @@ export const Webhook = v.object({
   ),
   previousSecretUntil: described(
     v.nullable(IsoTime),
-    'Until this time, deliveries are also signed with the previous secret. Null if there is none.',
+    'When deliveries stop also being signed with the previous secret. Null if there is none.',
   ),
   createdAt: IsoTime,
   updatedAt: IsoTime,
@@ -72,7 +72,7 @@ export const Webhook = v.object({
 
 export const WebhookWithSecret = v.object({
   ...Webhook.entries,
-  secret: described(v.string(), 'The signing secret, `whsec_` and base64. No other response shows it.'),
+  secret: described(v.string(), 'The signing secret: `whsec_` followed by base64. No other response shows it.'),
 })
 
 /** A webhook as its managers see it. */
@@ -114,10 +114,10 @@ export const Delivery = v.object({
   at: described(IsoTime, 'When the event happened'),
   state: described(
     v.picklist(DELIVERY_STATES),
-    'pending: not delivered yet. delivered: the receiver returned a 2xx. failed: no attempt succeeded.',
+    'pending: not delivered yet. delivered: the receiver returned a 2xx status. failed: no attempt succeeded.',
   ),
   attempts: described(v.number(), 'The number of attempts since the last replay'),
-  nextAttemptAt: described(v.nullable(IsoTime), 'The earliest time of the next attempt'),
+  nextAttemptAt: described(v.nullable(IsoTime), 'When the next attempt is made, at the earliest'),
   request: v.object({
     body: described(
       v.looseObject({}),
