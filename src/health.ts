@@ -10,7 +10,7 @@ export const checkHealth = endpoint({
   method: 'GET',
   path: '/healthz',
   summary: 'Check that the Worker is running',
-  description: 'Does not check its dependencies.',
+  description: "Doesn't check the databases or anything else that the Worker depends on.",
   scope: 'public',
   responses: { 200: Status },
   example: {

@@ -135,7 +135,7 @@ function metadataParameters({ metadataPrefix }: Contract): JsonSchema[] {
       name: 'metadata',
       in: 'query',
       required: false,
-      description: `${isAnyName ? 'Any other parameter' : `A parameter that begins with \`${metadataPrefix}\``} filters by the metadata field with that dotted path.`,
+      description: `${isAnyName ? 'Any other parameter' : `A parameter whose name begins with \`${metadataPrefix}\``} filters by the metadata field with that dotted path.`,
       style: 'form',
       explode: true,
       schema: {
@@ -164,20 +164,32 @@ function headerParameters(contract: Contract): JsonSchema[] {
       ? [header('x-project-slug', 'The project, for a key that can access all projects in its organization.')]
       : []),
     ...(contract.etag === 'body'
-      ? [header('if-none-match', 'The ETag you already have. Returns 304 if nothing has changed.')]
+      ? [
+          header(
+            'if-none-match',
+            'The ETag of the version you already have. If nothing has changed since, the response is a 304.',
+          ),
+        ]
       : []),
     ...(contract.etag === 'guard'
-      ? [header('if-match', 'The ETag you last read. Returns 412 if the resource has changed since.')]
+      ? [
+          header(
+            'if-match',
+            'The ETag of the version you last read. If the resource has changed since, the response is a 412.',
+          ),
+        ]
       : []),
     ...(mayReadReplicas(contract)
       ? [
           header(
             BOOKMARK_HEADER,
-            'The bookmark from an earlier response, so that this response is at least as recent. You can join several with commas.',
+            'The bookmark from an earlier response. This response will be at least as recent. To send several bookmarks, separate them with commas.',
           ),
         ]
       : []),
-    ...(contract.location === 202 ? [header('prefer', '`respond-async` returns 202 immediately.')] : []),
+    ...(contract.location === 202
+      ? [header('prefer', 'If this is `respond-async`, the response is an immediate 202.')]
+      : []),
   ]
 }
 
@@ -229,18 +241,24 @@ const BOOKMARK = textHeader(
   'DB=00000085-0000024c-00004c6d-8e61117bf38d7adb71b934ebbf891683',
 )
 const MISSING_SHARDS = textHeader(
-  "On a deployment with several databases, the numbers of those that didn't respond. The response lacks their traces. Usually absent.",
+  "On a deployment with several databases, the numbers that identify those that didn't respond. The response doesn't include their traces. Absent if all of them responded.",
   '2',
 )
-const RATE_LIMIT = textHeader('Remaining requests, and seconds until the limit resets', '"default";r=5999;t=60')
-const RATE_LIMIT_POLICY = textHeader('Requests allowed in any 60 seconds', '"default";q=6000;w=60')
+const RATE_LIMIT = textHeader(
+  'The number of requests left (`r`), and the number of seconds until the limit resets (`t`)',
+  '"default";r=5999;t=60',
+)
+const RATE_LIMIT_POLICY = textHeader(
+  'The number of requests allowed (`q`) in any period of 60 seconds (`w`)',
+  '"default";q=6000;w=60',
+)
 const LOCATION = textHeader(
-  'URL of the resource, which may not be ready yet',
+  'The URL of the resource, which may not be ready yet',
   '/api/prompts/a7b8c9d0-1e2f-4a3b-8c4d-5e6f7a8b9c71',
 )
 const NEXT_CURSOR = textHeader('The `cursor` for the next file. Absent if this is the last file.', 'MmM5ZjE0')
 const CONTENT_DISPOSITION = textHeader('The name to save the file under', 'attachment; filename="export.jsonl"')
-const RETRY_AFTER = textHeader('Seconds to wait before retrying', '2')
+const RETRY_AFTER = textHeader('The number of seconds to wait before retrying', '2')
 
 /** Every error status that the request pipeline or the endpoint itself can return, with its message. */
 export function errorStatuses(contract: Contract): Map<ErrorStatus, string> {

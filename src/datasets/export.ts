@@ -36,7 +36,7 @@ export const exportDataset = fileEndpoint({
   method: 'GET',
   path: '/api/datasets/{datasetId}/export',
   summary: 'Export a dataset as a file',
-  description: `A file has up to ${MAX_FILE_ITEMS} items and 64 MiB of values. If there are more items, the response has \`x-next-cursor\`, which continues with the same version. \`jsonl\` has one item per line, and ends with \`{"end": true, "items": <count>}\`. \`csv\` has a column for each field of the expected output. \`chat\` is for fine-tuning and few-shot prompts: \`{"messages": […]}\` on each line, only from the \`train\` split, with no excluded or stale items.`,
+  description: `A file has up to ${MAX_FILE_ITEMS} items and 64 MiB of values. If there are more items, the response has the header \`x-next-cursor\`: send its value as \`cursor\` to get the next file, from the same version of the dataset. \`jsonl\` has one item per line and ends with the line \`{"end": true, "items": <count>}\`. \`csv\` has a column for each field of the expected output. \`chat\` is for fine-tuning and few-shot prompts: it has \`{"messages": […]}\` on each line, and covers only items in the \`train\` split that are neither excluded nor stale.`,
   scope: 'read',
   reads: 'primary',
   params: v.object({ datasetId: Uuid }),

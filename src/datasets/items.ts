@@ -31,7 +31,10 @@ import { DatasetItem, partsAt, requireDataset, Split, toItem, Version } from './
 
 const Filters = {
   split: v.optional(Split),
-  decision: described(v.optional(v.picklist(ITEM_DECISIONS)), 'import: imported examples, which nobody has decided on'),
+  decision: described(
+    v.optional(v.picklist(ITEM_DECISIONS)),
+    'accept, correct: items whose output a reviewer accepted or corrected. import: imported examples, which nobody has decided on.',
+  ),
   errorType: v.optional(v.pipe(v.string(), v.maxLength(MAX_NAME_LENGTH))),
   excluded: v.optional(TrueOrFalse),
 }
@@ -41,7 +44,7 @@ export const listItems = endpoint({
   method: 'GET',
   path: '/api/datasets/{datasetId}/items',
   summary: "List a dataset's items",
-  description: `Items of the newest traces come first, imported examples last. With a filter, a page covers up to ${MAX_LISTED_ITEMS} items and may be short. A page ends at 8 MiB of values, after at least one item.`,
+  description: `Items of the newest traces come first, imported examples last. If you filter, each page looks at up to ${MAX_LISTED_ITEMS} items, so it may be short even if more items follow. A page holds up to 8 MiB of values, or one item if that item is larger.`,
   scope: 'read',
   params: v.object({ datasetId: Uuid }),
   query: v.strictObject({ version: v.optional(Version), ...Filters, payloads: Payloads, ...pageParameters }),
@@ -49,7 +52,10 @@ export const listItems = endpoint({
     200: v.object({
       items: v.array(DatasetItem),
       version: described(v.string(), 'The version of the dataset that the items come from'),
-      removed: described(v.number(), 'How many items the version has lost because their traces were deleted'),
+      removed: described(
+        v.number(),
+        "How many of the version's items no longer exist because their traces were deleted",
+      ),
       nextCursor: NextCursor,
     }),
   },
@@ -121,7 +127,7 @@ export const getDatasetItem = endpoint({
   method: 'GET',
   path: '/api/datasets/{datasetId}/items/{itemId}',
   summary: 'Get an item of a dataset',
-  description: 'Returns all of its values in full, no matter how large they are.',
+  description: "Returns all of the item's values in full, no matter how large they are.",
   scope: 'read',
   params: v.object({ datasetId: Uuid, itemId: Uuid }),
   query: v.strictObject({ version: v.optional(Version) }),
@@ -146,7 +152,7 @@ export const importItems = endpoint({
   method: 'POST',
   path: '/api/datasets/{datasetId}/items',
   summary: 'Import examples into a dataset',
-  description: `For steps without reviews. Each example gets its own result: 201 if it's new, 200 if it was sent before, or 409 if another item has its ID. A dataset can have up to ${MAX_IMPORTED_ITEMS} imported examples. Only people can make this call.`,
+  description: `Use this for steps without reviews. Each example gets its own result: 201 if it's new, 200 if it was sent before, or 409 if another item has its ID. A dataset can have up to ${MAX_IMPORTED_ITEMS} imported examples. Only people can make this call.`,
   scope: 'review',
   params: v.object({ datasetId: Uuid }),
   body: v.strictObject({

@@ -25,7 +25,7 @@ export const Evaluator = v.pipe(
   v.strictObject({
     type: described(
       v.optional(v.picklist(COMPARISONS)),
-      'How to compare the whole output. `exact`: as JSON. `fields`, the default: leaf by leaf, ignoring whitespace and case in text, except in strings that the schema restricts with `enum` or `const`, which must be equal. `text`: like `fields`, but without that exception. `number`: like `fields`, with a tolerance for numbers.',
+      'How to compare the whole output. `exact`: as JSON. `fields`, the default: leaf by leaf, ignoring whitespace and case in text, although strings that the schema restricts with `enum` or `const` must be equal. `text`: like `fields`, but ignoring whitespace and case in those strings, too. `number`: like `fields`, with a tolerance for numbers.',
     ),
     tolerance: v.optional(Tolerance),
     paths: described(
@@ -60,10 +60,10 @@ export const Dataset = v.object({
   id: Uuid,
   stepId: v.string(),
   version: described(v.string(), 'Changes whenever the dataset changes. Opaque.'),
-  items: described(v.number(), 'All items, including excluded ones'),
-  accepted: described(v.number(), 'Items whose output a reviewer accepted'),
-  corrected: described(v.number(), 'Items whose output a reviewer corrected'),
-  imported: described(v.number(), 'Imported examples'),
+  items: described(v.number(), 'The number of items, including excluded ones'),
+  accepted: described(v.number(), 'The number of items whose output a reviewer accepted'),
+  corrected: described(v.number(), 'The number of items whose output a reviewer corrected'),
+  imported: described(v.number(), 'The number of imported examples'),
   excluded: described(v.number(), 'How many of the items are excluded from experiments'),
   evaluator: described(Evaluator, 'How outputs are compared with the expected ones. `{}` is the default.'),
   updatedAt: IsoTime,
@@ -90,7 +90,7 @@ export const parseEvaluator = (stored: string | null): v.InferOutput<typeof Eval
   stored === null ? {} : JSON.parse(stored)
 
 const Head = {
-  id: described(Uuid, "The span's ID, or the imported example's"),
+  id: described(Uuid, "The span's ID, or the imported example's ID"),
   spanId: described(v.nullable(Uuid), 'Null for an imported example'),
   traceId: described(v.nullable(Uuid), 'Null for an imported example'),
   decision: described(v.nullable(v.picklist(['accept', 'correct'])), 'Null for an imported example'),

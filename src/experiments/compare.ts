@@ -14,25 +14,28 @@ import { settled } from './tally.ts'
 const Comparison = v.object({
   counts: v.object({
     bothPassed: v.number(),
-    onlyA: described(v.number(), 'Items that passed only in a'),
-    onlyB: described(v.number(), 'Items that passed only in b'),
-    neither: described(v.number(), 'Items that passed in neither. Errors count as not passed.'),
-    unjudged: described(v.number(), "Items that are unjudged in a or b. The other counts don't include them."),
+    onlyA: described(v.number(), 'The number of items that passed only in `a`'),
+    onlyB: described(v.number(), 'The number of items that passed only in `b`'),
+    neither: described(v.number(), 'The number of items that passed in neither. Errors count as not passed.'),
+    unjudged: described(
+      v.number(),
+      "The number of items that are unjudged in `a`, `b`, or both. The other counts don't include them.",
+    ),
   }),
   sameItems: described(v.boolean(), 'Whether both experiments have the same version, split, and sample'),
   sameEvaluator: v.boolean(),
   mcNemar: described(
     v.nullable(
       v.object({
-        discordant: described(v.number(), 'Items that passed in only one of the two experiments'),
+        discordant: described(v.number(), 'The number of items that passed in only one of the two experiments'),
         p: described(
           v.nullable(v.number()),
-          'The exact two-sided p-value. Null if there are fewer than 6 discordant items, which are too few to tell.',
+          "The exact two-sided p-value. Null if there are fewer than 6 discordant items, because that's too few to tell.",
         ),
         verdict: v.picklist(['too few to tell', 'different', 'no difference']),
       }),
     ),
-    "McNemar's test. Null unless both experiments have the same items and evaluator. different: p is below 0.05.",
+    "McNemar's test. Null unless both experiments have the same items and evaluator. The verdict is `different` if `p` is below 0.05.",
   ),
   differences: described(
     v.array(v.object({ itemId: Uuid, a: v.picklist(OUTCOMES), b: v.picklist(OUTCOMES) })),

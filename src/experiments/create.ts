@@ -52,7 +52,7 @@ const NewExperiment = v.strictObject({
   sample: v.optional(
     described(
       wholeNumber(1, MAX_EXPERIMENT_ITEMS),
-      "Only this many items. As long as the dataset doesn't change, the same number selects the same items. Default: all.",
+      "The number of items to try. As long as the dataset doesn't change, the same number selects the same items. Default: all.",
     ),
   ),
   itemId: v.optional(described(Uuid, "Only this item. An experiment on one item doesn't count toward a gate.")),
@@ -75,7 +75,7 @@ const NewExperiment = v.strictObject({
   model: v.optional(
     described(
       text(1, MAX_NAME_LENGTH),
-      "If `runner` is `client`: the model that you're trying, for your own records. If `runner` is `model`: a model from the configured provider; default: the configured model.",
+      "If `runner` is `client`: the model that you're trying, for your own records. If `runner` is `model`: a model from the configured provider, by default the configured model.",
     ),
   ),
   baseline: v.optional(
@@ -98,7 +98,7 @@ export const createExperiment = endpoint({
   method: 'POST',
   path: '/api/experiments',
   summary: 'Start an experiment',
-  description: `Tries a candidate on a dataset's items. The version, split, and sample determine the items. An experiment can have at most ${MAX_EXPERIMENT_ITEMS}. If \`runner\` is \`model\`, the service puts each item's values into the prompt in place of \`{{input}}\`, \`{{input.question}}\`, or \`{{state.chunks}}\`. If the prompt has no such placeholder, it becomes the system message, and the input becomes the user message. The answer must match the version's \`outputSchema\`.`,
+  description: `Tries a candidate on a dataset's items. The version, split, and sample determine the items. An experiment can have at most ${MAX_EXPERIMENT_ITEMS} items. If \`runner\` is \`model\`, the service puts each item's values into the prompt in place of placeholders such as \`{{input}}\`, \`{{input.question}}\`, and \`{{state.chunks}}\`. If the prompt has no placeholders, it becomes the system message, and the input becomes the user message. The model's answer must match the version's \`outputSchema\`.`,
   scope: 'review',
   body: NewExperiment,
   location: 201,

@@ -19,7 +19,7 @@ export const GateState = v.object({
   ),
   judging: described(
     v.nullable(Judging),
-    "A model's judgments of the experiment's unjudged items in the split, which the figures take into account. Null if the gate doesn't have `allowJudge`, or if there is no experiment.",
+    "A model's judgments of the experiment's unjudged items in the gate's split. The gate's figures take them into account. Null if the gate doesn't have `allowJudge`, or if there is no experiment.",
   ),
   met: v.boolean(),
   unmet: v.array(

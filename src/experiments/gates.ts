@@ -43,7 +43,7 @@ export const putGate = endpoint({
     ),
     minPassRate: condition(
       between(0, 1),
-      'The minimum pass rate: passed items as a share of those that passed, failed, or ended in an error',
+      'The minimum pass rate: items that passed, as a share of all items that passed, failed, or ended in an error',
     ),
     maxRegressed: condition(
       wholeNumber(0, MAX_EXPERIMENT_ITEMS),
@@ -61,7 +61,7 @@ export const putGate = endpoint({
     ),
     autoRollback: described(
       v.optional(v.boolean(), false),
-      `Whether to reactivate the previous version if, after ${MIN_ROLLBACK_LOOK} or more decisions, the watch finds that the new one is worse. A version that was active before is never rolled back.`,
+      `Whether to reactivate the previous version if, after at least ${MIN_ROLLBACK_LOOK} decisions, the rollback watch finds that the new one is worse. A version that was active before is never rolled back.`,
     ),
   }),
   responses: { 200: Gate },
@@ -83,7 +83,7 @@ export const getGate = endpoint({
   path: '/api/projects/{projectId}/gates/{stepId}',
   summary: "Get a step's gate and check whether a version meets it",
   description:
-    "Returns a 404 if the step has no gate. The counts date from when the experiment finished, but include later decisions on its results. Items added to the dataset later don't change them.",
+    "Returns a 404 if the step has no gate. The counts cover the items that the experiment had when it finished, and include later decisions on its results. Items added to the dataset later don't change them.",
   scope: 'read',
   reads: 'primary',
   params,

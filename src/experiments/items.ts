@@ -38,7 +38,7 @@ const Filters = {
   judgment: v.optional(
     described(
       v.picklist(['same', 'different', 'none']),
-      "A model's judgment of the output. none: only items with a result that no model has judged.",
+      "A model's judgment of the output. none: only items that have a result but no judgment by a model.",
     ),
   ),
   decision: v.optional(described(v.picklist(ITEM_VERDICTS), "A person's decision on the output")),
@@ -56,7 +56,7 @@ export const listExperimentItems = endpoint({
   method: 'GET',
   path: '/api/experiments/{experimentId}/items',
   summary: "List an experiment's items with their results",
-  description: `Sorted as in the dataset. A page looks at up to ${MAX_LISTED_ITEMS} items, so it may be short even if more items follow. It ends at 8 MiB of values, after at least one item.`,
+  description: `The items are in the same order as in the dataset. A page looks at up to ${MAX_LISTED_ITEMS} items, so it may be short even if more items follow. It holds up to 8 MiB of values, or one item if that item is larger.`,
   scope: 'read',
   params: v.object({ experimentId: Uuid }),
   query: v.strictObject({ ...Filters, ...pageParameters }),

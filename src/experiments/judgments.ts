@@ -16,7 +16,7 @@ import { Judging, Judgment, ModelAgreement, readJudging, toAgreement } from './j
 import { settled, tallyOf } from './tally.ts'
 import { Verdict } from './wire.ts'
 
-const REFUSED = 'No model is configured (code model_not_configured), or the step was renamed'
+const REFUSED = 'No model is configured (code `model_not_configured`), or the step was renamed'
 
 export const postJudgments = endpoint({
   family: 'experiment',

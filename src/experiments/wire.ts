@@ -21,11 +21,11 @@ const Counts = v.object({
   failed: Count,
   unjudged: described(
     Count,
-    "Items whose output is free text that differs. They're neither right nor wrong until a person decides.",
+    "The number of items whose output is free text that differs from the expected output. They're neither right nor wrong until a person decides.",
   ),
-  error: described(Count, 'Items without an output. They count as not passed.'),
-  fixed: described(Count, 'Right, but wrong in the baseline'),
-  regressed: described(Count, 'Wrong, but right in the baseline'),
+  error: described(Count, 'The number of items without an output. They count as not passed.'),
+  fixed: described(Count, 'The number of items that are right, but were wrong in the baseline'),
+  regressed: described(Count, 'The number of items that are wrong, but were right in the baseline'),
   stillRight: Count,
   stillWrong: Count,
 })
@@ -33,7 +33,7 @@ const Counts = v.object({
 const PassRate = {
   passRate: described(
     v.nullable(v.number()),
-    'passed / (passed + failed + error), 0 to 1. Null if there are no such items.',
+    'The share `passed` / (`passed` + `failed` + `error`), 0 to 1. Null if no items passed, failed, or ended in an error.',
   ),
   interval: described(
     v.nullable(v.object({ low: v.number(), high: v.number() })),
@@ -73,14 +73,14 @@ const experiment = {
   createdAt: IsoTime,
   finishedAt: v.nullable(IsoTime),
   lastResultAt: v.nullable(IsoTime),
-  items: described(Count, 'The items that the experiment began with'),
+  items: described(Count, 'The number of items that the experiment began with'),
 }
 
 export const Experiment = v.object({
   ...experiment,
   pending: described(
     Count,
-    'Items without a result. While the experiment is running, these include items that were deleted before they had a result. Once it has finished, there are none, because they became errors.',
+    'The number of items without a result. While the experiment is running, this includes items that were deleted before they had a result. Once it has finished, this is 0, because the remaining items became errors.',
   ),
 })
 
@@ -91,7 +91,10 @@ export const ListedExperiment = v.object({
 })
 
 const Run = v.object({
-  state: described(v.picklist(RUN_STATES), "waiting: for the provider, or for the next day's model calls"),
+  state: described(
+    v.picklist(RUN_STATES),
+    'waiting: the run is waiting for the provider, or until the project can make more model calls the next day',
+  ),
   waitsUntil: described(v.nullable(IsoTime), "When the run continues, if it's waiting"),
   reason: described(v.nullable(v.string()), 'Why the run is waiting, or why its last attempt failed'),
   costUsd: described(
@@ -106,7 +109,7 @@ export const Report = v.object({
   pending: Experiment.entries.pending,
   removed: described(
     Count,
-    'Items that have been deleted since the experiment began. If the experiment had already finished by then, its counts still include them.',
+    'The number of items that have been deleted since the experiment began. If the experiment had already finished by then, its counts still include them.',
   ),
   counts: Counts,
   ...PassRate,
@@ -114,7 +117,7 @@ export const Report = v.object({
   splits: v.array(v.object({ split: v.string(), counts: Counts, ...PassRate })),
   errorTypes: described(
     v.array(v.object({ errorType: v.string(), counts: Counts })),
-    'By the error type that reviewers named for the recorded output, most frequent first',
+    'The counts by the error type that reviewers named for the recorded output, most frequent first',
   ),
   fields: described(
     v.array(
@@ -122,14 +125,14 @@ export const Report = v.object({
         path: v.string(),
         compared: Count,
         agreed: Count,
-        accuracy: described(v.number(), 'agreed / compared'),
+        accuracy: described(v.number(), '`agreed` / `compared`'),
       }),
     ),
-    'How often each field agrees with the expected value. The items of an array are one field: `items.*.price`.',
+    'How often each field agrees with the expected value. All items of an array count as one field, such as `items.*.price`.',
   ),
   otherFields: described(
     v.nullable(v.object({ path: v.string(), compared: Count, agreed: Count, accuracy: v.number() })),
-    'The fields beyond the first 200, added up. Null if there are none.',
+    'The totals for all fields beyond the first 200. Null if there are no more than 200.',
   ),
   usage: described(
     v.nullable(
@@ -137,29 +140,34 @@ export const Report = v.object({
         inputTokens: v.number(),
         outputTokens: v.number(),
         totalTokens: v.number(),
-        results: described(Count, 'How many results report their usage'),
+        results: described(Count, 'The number of results that report their usage'),
       }),
     ),
-    'Sums over the results that report their usage. Null if there are none.',
+    'The totals for all results that report their usage. Null if none do.',
   ),
   cost: described(
-    v.nullable(v.object({ usd: v.number(), results: described(Count, 'How many results report their cost') })),
-    'The sum over the results that report their cost. Null if there are none.',
+    v.nullable(
+      v.object({ usd: v.number(), results: described(Count, 'The number of results that report their cost') }),
+    ),
+    'The total for all results that report their cost. Null if none do.',
   ),
   durationMs: described(
     v.object({ p50: v.nullable(v.number()), p95: v.nullable(v.number()), results: Count }),
-    'Percentiles, accurate to within 15.5%',
+    'Percentiles of how long the items took, accurate to within 15.5%',
   ),
   versionsTried: described(Count, 'How many prompt versions were tried on this split of the dataset'),
   changedSince: described(
     v.nullable(v.object({ excluded: Count, moved: Count })),
-    "How many of the dataset's items have been excluded or moved to another split since the version that the experiment uses. Null if the step was renamed and the dataset no longer has that version.",
+    "How many of the dataset's items have been excluded or moved to another split since the version that the experiment uses. Null if the dataset no longer has that version because the step was renamed.",
   ),
-  repeatedInputs: described(Count, "How many items in the `test` split have an input that's also in `train`"),
+  repeatedInputs: described(
+    Count,
+    "How many of the experiment's items in the `test` split have an input that also occurs in `train`",
+  ),
   judging: described(Judging, "A model's judgments of the unjudged items, which change none of the counts"),
   agreement: described(
     ModelAgreement,
-    "How often the model agrees with people, over the existing items that both have judged. People may have seen the model's judgment before they decided.",
+    "How often the model agrees with people, on the existing items that both have judged. People may have seen the model's judgment before they decided.",
   ),
   gate: described(
     v.nullable(GateState),
@@ -207,9 +215,12 @@ export const ExperimentItem = v.object({
   output: described(StoredValue, "The candidate's output. Null if there is none."),
   difference: described(
     v.array(v.object({ path: v.string(), expected: v.optional(v.unknown()), actual: v.optional(v.unknown()) })),
-    'The first 20 parts that differ from the nearest expected value. If one side lacks the part, that side is absent. Values over 256 bytes are truncated to the beginning of their JSON.',
+    'The first 20 parts that differ from the nearest expected value. If the expected or the actual output lacks a part, `expected` or `actual` is absent. A value whose JSON is over 256 bytes is replaced with a string: the beginning of its JSON.',
   ),
-  share: described(v.nullable(v.number()), 'The share of leaves that agree, 0 to 1. Null if there is no output.'),
+  share: described(
+    v.nullable(v.number()),
+    'The share of the compared leaves that agree, 0 to 1. Null if there is no output.',
+  ),
   ...result,
   outcome: described(v.nullable(result.outcome), 'Null while the item is pending'),
   truncated: described(v.array(v.string()), 'Fields shown as previews: input, output, expected.0, ...'),

@@ -20,7 +20,10 @@ export const limitParameter = (max: number, description: string) =>
 export const pageParametersOf = (defaultLimit: number, maxLimit: number) => ({
   limit: shownAs(
     v.optional(limitUpTo(maxLimit), String(defaultLimit)),
-    v.optional(v.pipe(wholeNumber(1, maxLimit), v.metadata({ description: 'Items per page' })), defaultLimit),
+    v.optional(
+      v.pipe(wholeNumber(1, maxLimit), v.metadata({ description: 'The maximum number of items per page' })),
+      defaultLimit,
+    ),
   ),
   cursor: v.optional(
     v.pipe(

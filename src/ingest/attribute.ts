@@ -16,7 +16,7 @@ import { TRACE_NOT_FOUND, TraceId } from './wire.ts'
 
 const NOT_REQUESTED = 'No attribution was requested for this trace'
 
-const LIMITED = "Rate limit exceeded, or (code model_limit_reached) the project has used up today's model calls"
+const LIMITED = "Rate limit exceeded, or the project has used up today's model calls (code `model_limit_reached`)"
 
 export const Pending = v.object({
   status: v.literal('pending'),
@@ -35,14 +35,16 @@ export const attributeTrace = endpoint({
   path: '/api/v1/traces/{trace_id}/attribute',
   summary: 'Find the root cause of a disagreement',
   description:
-    "If there is no new data, this returns the previous result. Under a blind review policy, reviewers get a 202 until the trace's reviewable spans are decided.",
+    "If there has been no new data since the last analysis, this returns the previous result. Under a blind review policy, reviewers get a 202 until the trace's reviewable spans are decided.",
   scope: ['ingest', 'read'],
   params: v.object({ trace_id: TraceId }),
   query: v.strictObject({
     force: v.optional(
       v.pipe(
         v.picklist(['true', 'false']),
-        v.metadata({ description: 'Whether to analyze again without new data. Requires the manage scope.' }),
+        v.metadata({
+          description: 'Whether to analyze the trace again even if there is no new data. Requires the manage scope.',
+        }),
       ),
       'false',
     ),

@@ -50,13 +50,15 @@ export const Attribution = v.object({
     v.nullable(Uuid),
     v.metadata({
       description:
-        'The earliest span whose output should have been different; for errors by users and reviewers, the first one whose ' +
+        'The earliest span whose output should have been different. For errors by users and reviewers, the first span whose ' +
         'output was disputed. Null for an unsupported request, a step that never ran, or a trace that has only a root.',
     }),
   ),
   evidence: v.pipe(
     v.array(Evidence),
-    v.metadata({ description: 'The strongest evidence first, or the decision of the reviewer who named the cause' }),
+    v.metadata({
+      description: 'The evidence, strongest first. If a reviewer named the cause, the decision of that reviewer.',
+    }),
   ),
   doc_slug: v.pipe(
     v.nullable(v.string()),
@@ -75,7 +77,8 @@ export const Attribution = v.object({
       v.object({ ...errorTypeFields, span_id: Uuid, by: Uuid, comment: v.nullable(v.string()), created_at: IsoTime }),
     ),
     v.metadata({
-      description: "Among the current decisions on the trace's spans, the newest one that names an error type",
+      description:
+        "The newest of the current decisions on the trace's spans that name an error type. Null if there is none.",
     }),
   ),
   duration_ms: v.number(),

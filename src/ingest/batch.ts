@@ -45,7 +45,7 @@ export const postBatch = endpoint({
   method: 'POST',
   path: '/api/v1/batch',
   summary: 'Send events in a batch',
-  description: 'Each event gets the same result as if it had been sent in its own call.',
+  description: 'Each event gets the result that it would have gotten in its own call.',
   scope: 'ingest',
   body: v.object({ events: Events }),
   maxBytes: MAX_BATCH_BYTES,

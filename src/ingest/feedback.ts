@@ -55,7 +55,7 @@ const Source = v.pipe(
   v.literal('import'),
   v.metadata({
     description:
-      "Set this for feedback that was given elsewhere. It then doesn't start an attribution. Requires the manage scope.",
+      "Set this for feedback that was given elsewhere. Such feedback doesn't start an attribution. Requires the manage scope.",
   }),
 )
 

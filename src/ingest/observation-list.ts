@@ -27,7 +27,8 @@ export const listObservations = endpoint({
   method: 'GET',
   path: '/api/v1/traces/{trace_id}/observations',
   summary: "List a trace's observations",
-  description: 'Shows observations as sent, in merge order. Pages with large observations have fewer items.',
+  description:
+    'Returns the observations as they were sent, in the order in which they merge. Pages with large observations have fewer items.',
   scope: 'read',
   params: v.object({ trace_id: TraceId }),
   query: v.strictObject(pageParametersOf(OBSERVATIONS_DEFAULT_LIMIT, OBSERVATIONS_MAX_LIMIT)),

@@ -11,7 +11,7 @@ import { Status, TraceId } from './wire.ts'
 
 const Query = v.strictObject({
   group_id: v.optional(
-    v.pipe(v.string(), v.metadata({ description: 'Conversation or session ID, from the metadata' })),
+    v.pipe(v.string(), v.metadata({ description: 'The ID of the conversation or session, from the metadata' })),
   ),
   name: v.optional(v.string()),
   status: v.optional(Status),
@@ -30,7 +30,9 @@ const Query = v.strictObject({
         v.number(),
         v.integer(),
         v.minValue(1),
-        v.metadata({ description: `At most ${SEARCH_MAX_LIMIT}; larger values are treated as ${SEARCH_MAX_LIMIT}` }),
+        v.metadata({
+          description: `The maximum number of traces to return. Values over ${SEARCH_MAX_LIMIT} are treated as ${SEARCH_MAX_LIMIT}.`,
+        }),
       ),
       SEARCH_DEFAULT_LIMIT,
     ),
@@ -64,7 +66,7 @@ export const searchTraces = endpoint({
       warnings: v.optional(
         v.pipe(
           v.array(v.string()),
-          v.metadata({ description: 'Present if older traces that might match were not searched' }),
+          v.metadata({ description: 'Present if the search skipped older traces that might match.' }),
         ),
       ),
     }),

@@ -79,7 +79,8 @@ export const postSpan = endpoint({
   method: 'POST',
   path: '/api/v1/spans',
   summary: 'Create or update a span',
-  description: 'A span is one step of a trace. If you send it again, fields that are not null replace earlier ones.',
+  description:
+    'A span is one step of a trace. If you send a span again, the fields that you send replace the earlier ones, unless they are null.',
   scope: 'ingest',
   body: Span,
   maxBytes: 2 * MAX_OBSERVATION_BYTES + escaped(MAX_METADATA_BYTES) + ENVELOPE_BYTES,

@@ -22,14 +22,14 @@ export const Trace = v.object({
   duration_ms: v.nullish(v.pipe(wholeNumber(0), v.metadata({ description: 'Sent when completing the trace' }))),
 })
 
-const WARNINGS = `Metadata fields that were left out to stay within ${MAX_METADATA_BYTES} bytes, and values that aren't searchable`
+const WARNINGS = `Warnings about metadata fields that were left out to stay within ${MAX_METADATA_BYTES} bytes, and about values that aren't searchable`
 
 export const postTrace = endpoint({
   family: 'ingest',
   method: 'POST',
   path: '/api/v1/traces',
   summary: 'Create or complete a trace',
-  description: 'This is an upsert: you can safely send it in any order, any number of times.',
+  description: 'This is an upsert: you can safely send the calls for a trace in any order, any number of times.',
   scope: 'ingest',
   body: Trace,
   maxBytes: escaped(MAX_METADATA_BYTES) + ENVELOPE_BYTES,

@@ -32,7 +32,7 @@ export const Status = v.picklist(TRACE_STATUSES)
 export const Metadata = v.pipe(
   objectOfBytes(MAX_METADATA_BYTES),
   v.metadata({
-    description: `The first ${MAX_SEARCHABLE_FIELDS} values, counting fields with integer names first, are searchable by dotted path. At most ${MAX_METADATA_BYTES} bytes as JSON.`,
+    description: `The first ${MAX_SEARCHABLE_FIELDS} values are searchable by dotted path. Fields whose names are integers come first. At most ${MAX_METADATA_BYTES} bytes as JSON.`,
     examples: [{ group_id: 'session-1' }],
   }),
 )

@@ -42,7 +42,7 @@ const NewApiKey = v.strictObject({
       ActsAs,
       v.metadata({
         description:
-          "Who uses the key. This can't be changed later. Default: `person` if the key has the `review` or `manage` scope, otherwise `pipeline`.",
+          "Who uses the key. You can't change this later. Default: `person` if the key has the `review` or `manage` scope, otherwise `pipeline`.",
       }),
     ),
   ),
@@ -163,7 +163,7 @@ export const revokeApiKey = endpoint({
   method: 'DELETE',
   path: '/api/api-keys/{keyId}',
   summary: 'Revoke an API key',
-  description: 'The revoked key stays in the list.',
+  description: 'The revoked key stays in the list of keys.',
   scope: 'manage',
   params: v.object({ keyId: Uuid }),
   responses: { 200: v.object({ id: Uuid }) },

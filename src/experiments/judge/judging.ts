@@ -25,12 +25,18 @@ export const toJudgment = (judgment: ModelJudgment | null): v.InferOutput<typeof
 
 /** A model's judgments of an experiment's unjudged items, and the job that asks for them. */
 export const Judging = v.object({
-  same: described(v.number(), 'Unjudged items whose output, according to a model, means the same as the expected one'),
-  different: described(v.number(), 'Unjudged items whose output, according to a model, means something else'),
-  waiting: described(v.number(), 'Unjudged items without a judgment by a model'),
+  same: described(
+    v.number(),
+    'The number of unjudged items whose output, according to a model, means the same as the expected one',
+  ),
+  different: described(
+    v.number(),
+    'The number of unjudged items whose output, according to a model, means something else',
+  ),
+  waiting: described(v.number(), 'The number of unjudged items without a judgment by a model'),
   unanswered: described(
     v.number(),
-    "The items in `waiting` that a model couldn't judge. Each item's `judgmentError` says why.",
+    "How many of the items in `waiting` a model tried but couldn't judge. Each item's `judgmentError` says why.",
   ),
   job: described(
     v.nullable(
@@ -71,16 +77,19 @@ const toJob = ({ status, requestedAt, failure, waitsUntil }: ModelJobState) => (
 export const ModelAgreement = v.object({
   agreed: described(
     v.number(),
-    'Outputs that the model called the same and a person accepted, or that the model called different and a person rejected',
+    'The number of outputs that the model called the same and a person accepted, or that the model called different and a person rejected',
   ),
-  of: described(v.number(), 'Outputs that both the model and a person judged'),
+  of: described(v.number(), 'The number of outputs that both the model and a person judged'),
   interval: described(
     v.nullable(v.object({ low: v.number(), high: v.number() })),
-    'The 95% interval of agreed / of (Wilson, without continuity correction). Null if there are no such outputs.',
+    'The 95% interval of `agreed` / `of` (Wilson, without continuity correction). Null if `of` is 0.',
   ),
   sameAccepted: v.number(),
-  sameRejected: described(v.number(), 'Outputs that the model called the same and a person rejected'),
-  differentAccepted: described(v.number(), 'Outputs that the model called different and a person accepted'),
+  sameRejected: described(v.number(), 'The number of outputs that the model called the same and a person rejected'),
+  differentAccepted: described(
+    v.number(),
+    'The number of outputs that the model called different and a person accepted',
+  ),
   differentRejected: v.number(),
 })
 
