@@ -24,7 +24,7 @@ export interface ReadOptions {
  * A trace with one page of its spans and feedback. A page requested with one of the cursors continues only that list.
  */
 export interface DetailPage {
-  /** Spans per response, from 1 to 20,000: up to 2,000 with their values in full. */
+  /** Spans per response, from 1 to 20,000. Values are in full if there are at most 2,000 spans. */
   spanLimit?: number | undefined
   spanCursor?: string | undefined
   /** Feedback entries per response, from 1 to 1,000. */

@@ -185,7 +185,7 @@ export const rotateApiKey = endpoint({
   path: '/api/api-keys/{keyId}/rotate',
   summary: 'Rotate an API key',
   description:
-    'Replaces the key with a new one that has the same permissions and takes over its saved views. The old key expires after the grace period and cannot be rotated again. If the response was lost, revoke the new key (`replacedBy`) and rotate again within the grace period.',
+    "Replaces the key with a new one that has the same permissions and takes over its saved views. The old key expires after the grace period and can't be rotated again unless you revoke its replacement. If you lose the response, revoke the new key (`replacedBy`), and rotate the old key again within the grace period.",
   scope: 'manage',
   params: v.object({ keyId: Uuid }),
   body: v.optional(v.strictObject({ graceSeconds: v.optional(wholeNumber(0, MAX_ROTATION_GRACE_SECONDS), 0) }), {

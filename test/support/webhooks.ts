@@ -170,7 +170,7 @@ export async function storeEvent(org: Pick<Org, 'id'>, event: StoredEvent): Prom
 export async function subscribe(org: Pick<Org, 'owner'>): Promise<void> {
   const draft = { url: 'https://hooks.example.com/all', events: EVENT_TYPES }
   const { status } = await org.owner.post('/api/webhooks', draft)
-  if (status !== 201) throw new Error(`the webhook returned ${status}`)
+  if (status !== 201) throw new Error(`creating the webhook returned ${status}`)
 }
 
 /** An event in the outbox. */

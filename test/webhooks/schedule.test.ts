@@ -9,7 +9,7 @@ import {
 } from '../../src/limits.ts'
 import { newHooked, receive } from '../support/webhooks.ts'
 
-/* Checks on a simulated clock when deliveries are attempted, and when the attempts stop. */
+/* Uses a simulated clock to check when deliveries are attempted and when the attempts stop. */
 
 afterEach(() => {
   vi.useRealTimers()
@@ -269,7 +269,7 @@ describe('a replay', () => {
     expect(await auditLog()).toContainEqual(expect.objectContaining({ action: 'webhook.replay' }))
   })
 
-  it('starts the attempts at a failed delivery over', async () => {
+  it('restarts the attempts at a failed delivery', async () => {
     const { sendTest, retry, replay, send, deliveries } = await newTimed()
     receiveWith(400)
     let delivery = await sendTest()

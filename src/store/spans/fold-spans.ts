@@ -21,7 +21,7 @@ export interface FoldedSpan {
   /** How many of the last inputs are messages of one conversation. */
   messageCount: number
   output: FoundValue | undefined
-  /** The id of the observation with the last output or, if the output was given to the span itself, its revision. */
+  /** The id of the observation with the last output or, if the output was posted with the span, the span's revision. */
   outputRevision: string
   state: [key: string, value: FoundValue][]
   /** The last decision, whether or not it's current. */
@@ -29,7 +29,7 @@ export interface FoldedSpan {
   approved: FoundValue | undefined
   /** The votes, if they were read with the span. */
   votes?: readonly VoteRow[] | undefined
-  /** The fields that have values of which not even a preview was read. */
+  /** The fields with values that were not read at all, not even as previews. */
   leftOut: readonly ('input' | 'state')[]
 }
 

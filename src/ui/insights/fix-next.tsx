@@ -42,7 +42,7 @@ export function FixNext({ insights, problems, days, project, typeNames, paths }:
       }
     >
       {ranked.length === 0 ? (
-        <Text size="sm">No step has corrections and enough decisions to be ranked yet.</Text>
+        <Text size="sm">No step has both corrections and enough decisions to be ranked yet.</Text>
       ) : (
         <ol className={classes.ranks}>
           {shown.map((step, index) => (

@@ -12,7 +12,7 @@ import { useSitting } from './use-desk.ts'
 
 interface ProgressProps {
   kind: QueueKind
-  /** How many remaining outputs are assigned to this reviewer. Undefined if the queue's order doesn't count them. */
+  /** How many remaining outputs are assigned to this reviewer. Undefined if they aren't counted in the queue's order. */
   assigned: number | undefined
   remaining: number | undefined
   isMinimum: boolean
