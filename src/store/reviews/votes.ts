@@ -97,6 +97,8 @@ const placeOf = ({ isDisputed, reviewId, ...draft }: VoteWithReview) => ({
   isDisputed: Number(isDisputed),
 })
 
+const placesOf = (drafts: readonly VoteWithReview[]): SQL => PLACES.from(PLACES.encodeAll(drafts.map(placeOf)))
+
 /**
  * Stores votes that don't complete a decision. Each replaces the reviewer's earlier one on the same output. A vote is
  * skipped if someone else has decided or voted on its span since it was read, or has claimed its last place. Returns
@@ -105,14 +107,14 @@ const placeOf = ({ isDisputed, reviewId, ...draft }: VoteWithReview) => ({
 export async function addVotes(store: Store, act: Act, drafts: readonly VoteDraft[]): Promise<Set<string>> {
   const stored = new Set<string>()
   for (const { items } of chunkRows(drafts, rowOf)) {
-    const places = PLACES.from(PLACES.encodeAll(items.map(placeOf)))
+    const places = placesOf(items)
     const [, , rows] = await store.database.batch([
-      ...castVotes(store, act, items),
+      ...castVotes(store, act, items, places),
       store.database.select({ id: votes.id }).from(places).crossJoin(votes).where(isCast(PLACES.row, act)),
       // From now on, the queue offers the span to other reviewers even if the policy leaves out the trace, unless a
       // blind policy applies to them.
       reopenTraces(store, isLive(store, sql`${traces.key} in (select ${PLACES.row.traceKey} from ${places})`)),
-      ...followVotes(store, act, items),
+      ...followVotes(store, act, items, places),
     ])
     for (const { id } of rows) stored.add(id)
   }
@@ -153,11 +155,13 @@ function recordDisputes(store: Store, drafts: readonly VoteWithReview[], act: Ac
  * votes, the decisions must already be current. Running the statements again after a lost reply changes nothing,
  * because the last statement advances the span's number of votes.
  */
-export const voteStatements = (store: Store, act: Act, drafts: readonly VoteWithReview[]) =>
-  [...castVotes(store, act, drafts), ...followVotes(store, act, drafts)] as const
+export function voteStatements(store: Store, act: Act, drafts: readonly VoteWithReview[]) {
+  const places = placesOf(drafts)
+  return [...castVotes(store, act, drafts, places), ...followVotes(store, act, drafts, places)] as const
+}
 
 /** The first statements of `voteStatements`: the votes and their entries in the audit log. */
-function castVotes(store: Store, act: Act, drafts: readonly VoteWithReview[]) {
+function castVotes(store: Store, act: Act, drafts: readonly VoteWithReview[], places: SQL) {
   const { database } = store
   const { row } = VOTES
   const place = PLACES.row
@@ -210,18 +214,17 @@ function castVotes(store: Store, act: Act, drafts: readonly VoteWithReview[]) {
         beforeId: place.idBefore,
         afterId: votes.id.getSQL(),
       },
-      sql`from ${castBy(drafts, act)}`,
+      sql`from ${castBy(places, act)}`,
     ),
   ] as const
 }
 
 /** The other statements of `voteStatements`: what the votes change. */
-function followVotes(store: Store, act: Act, drafts: readonly VoteWithReview[]) {
+function followVotes(store: Store, act: Act, drafts: readonly VoteWithReview[], places: SQL) {
   const { database } = store
   const place = PLACES.row
   const userId = actorOf(act) ?? ''
-  const places = PLACES.from(PLACES.encodeAll(drafts.map(placeOf)))
-  const cast = castBy(drafts, act)
+  const cast = castBy(places, act)
   return [
     database
       .delete(disputes)
@@ -264,8 +267,8 @@ function followVotes(store: Store, act: Act, drafts: readonly VoteWithReview[]) 
 }
 
 /** Selects the drafts whose votes are stored. Finds none once their spans' numbers of votes have advanced. */
-const castBy = (drafts: readonly VoteWithReview[], act: Act): SQL =>
-  sql`${PLACES.from(PLACES.encodeAll(drafts.map(placeOf)))} cross join ${votes} cross join ${spans}
+const castBy = (places: SQL, act: Act): SQL =>
+  sql`${places} cross join ${votes} cross join ${spans}
     where ${isCast(PLACES.row, act)} and ${isUnchanged(PLACES.row)}`
 
 const endsClaim = (userId: string, { placesLeft }: { placesLeft: SQL }): SQL =>
